@@ -15,7 +15,7 @@ from kraft.coordinator.partitions import HASHED_CHARACTERS
 from kraft.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from kraft.messages.consumer_group_describe_response import ConsumerGroupDescribeResponse, DescribedConsumerGroup
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Parked, Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
@@ -42,7 +42,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: ConsumerGr
         response = ConsumerGroupDescribeResponse()
         for group_id, reply in replies:
             try:
-                answer = await reply.wait() if isinstance(reply, Parked) else reply
+                answer = await response_of(reply)
                 assert isinstance(answer, ConsumerGroupDescribeResponse)
             except KafkaError as refused:
                 answer = error(attrs.evolve(message, group_ids=[group_id]), 0, refused.code)

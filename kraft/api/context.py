@@ -16,6 +16,7 @@ from kraft.control.metadata import Metadata
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
+from kraft.coordination.transactions import Transactions
 from kraft.coordination.verification import TransactionVerification
 from kraft.metadata.image import Image
 from kraft.metadata.partitions import NO_LEADER
@@ -38,6 +39,7 @@ class BrokerContext:
     clock: Clock
     replicas: Replicas
     groups: Groups
+    transactions: Transactions
     channel: ControllerChannel
     catch_up: Callable[[], Awaitable[None]]
     producer_ids: ProducerIds

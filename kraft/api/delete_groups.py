@@ -13,7 +13,7 @@ from kraft.coordinator.partitions import HASHED_CHARACTERS
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Parked, Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
@@ -38,7 +38,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteGrou
         response = DeleteGroupsResponse()
         for group_id, reply in replies:
             try:
-                answer = await reply.wait() if isinstance(reply, Parked) else reply
+                answer = await response_of(reply)
                 assert isinstance(answer, DeleteGroupsResponse)
                 response.results += answer.results
             except KafkaError as refused:

@@ -16,7 +16,7 @@ from kraft.coordinator.partitions import HASHED_CHARACTERS
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup, DescribeGroupsResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Parked, Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
@@ -41,7 +41,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeGr
         response = DescribeGroupsResponse()
         for group_id, reply in replies:
             try:
-                answer = await reply.wait() if isinstance(reply, Parked) else reply
+                answer = await response_of(reply)
                 assert isinstance(answer, DescribeGroupsResponse)
             except KafkaError as refused:
                 answer = error(attrs.evolve(message, groups=[group_id]), 0, refused.code)

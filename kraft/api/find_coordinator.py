@@ -1,15 +1,17 @@
-"""FindCoordinator (key 10): the broker that coordinates a group.
+"""FindCoordinator (key 10): the broker that coordinates a group or a transactional id.
 
 Versions 0 to 6: 1 adds the key type, 3 is flexible, 4 has several keys (KIP-699), 6 may request share groups.
 
-The first request begins to create ``__consumer_offsets``, and waits for CREATION_WAIT_S at most. Until the topic
-exists, responses have COORDINATOR_NOT_AVAILABLE, which clients retry. Transactions are not served: a request for their
-coordinator gets INVALID_REQUEST, so that a client fails at once and does not wait.
+The first request begins to create ``__consumer_offsets`` or ``__transaction_state``, and waits for CREATION_WAIT_S at
+most. Until the topic exists, responses have COORDINATOR_NOT_AVAILABLE, which clients retry. Share groups are not
+served: a request for their coordinator gets INVALID_REQUEST, so that a client fails at once and does not wait.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
+from typing import Final
 
 import trio
 
@@ -21,7 +23,7 @@ from kraft.messages.find_coordinator_response import Coordinator, FindCoordinato
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.wire.internal_topics import OFFSETS_TOPIC
+from kraft.wire.internal_topics import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
 
@@ -45,16 +47,20 @@ class KeyType(enum.IntEnum):
     SHARE = 2
 
 
+_TOPICS: Final[Mapping[int, str]] = {KeyType.GROUP: OFFSETS_TOPIC, KeyType.TRANSACTION: TRANSACTION_TOPIC}
+
+
 async def at_broker(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> Reply:
-    if message.key_type != KeyType.GROUP:
+    topic = _TOPICS.get(message.key_type)
+    if topic is None:
         return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
-    if broker.replicas.partition_count(OFFSETS_TOPIC) or not (creation := broker.auto_topics.create([OFFSETS_TOPIC])):
-        return await _answer(broker, request, message)
+    if broker.replicas.partition_count(topic) or not (creation := broker.auto_topics.create([topic])):
+        return await _answer(broker, request, message, topic)
 
     async def wait_then_answer() -> FindCoordinatorResponse:
         with trio.move_on_after(CREATION_WAIT_S):
             await creation.answered.wait()
-        return await _answer(broker, request, message)
+        return await _answer(broker, request, message, topic)
 
     return Parked(wait_then_answer)
 
@@ -62,29 +68,31 @@ async def at_broker(broker: BrokerContext, request: Request, message: FindCoordi
 at_zk_broker = at_broker
 
 
-async def _answer(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> FindCoordinatorResponse:
+async def _answer(
+    broker: BrokerContext, request: Request, message: FindCoordinatorRequest, topic: str
+) -> FindCoordinatorResponse:
     keys = message.coordinator_keys if request.api_version >= KEYS_VERSION else [message.key]
     turns = Turns(_SLICE_KEYS)
     found = []
     for key in keys:
-        found.append(_find(broker, key, request.connection.listener))
+        found.append(_find(broker, topic, key, request.connection.listener))
         await turns.spend(1 + len(key) // HASHED_CHARACTERS)
     return _shaped(request.api_version, found)
 
 
-def _find(broker: BrokerContext, group_id: str, listener: str) -> Coordinator:
+def _find(broker: BrokerContext, topic: str, key: str, listener: str) -> Coordinator:
     try:
-        count = broker.replicas.partition_count(OFFSETS_TOPIC)
+        count = broker.replicas.partition_count(topic)
         if not count:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        leader, _ = broker.replicas.known_leader(OFFSETS_TOPIC, coordinator_partition(group_id, count))
+        leader, _ = broker.replicas.known_leader(topic, coordinator_partition(key, count))
         registered = broker.image.brokers.get(leader)
         endpoint = None if registered is None or registered.fenced else registered.endpoint(listener)
         if endpoint is None:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     except KafkaError as refused:
-        return _refused(group_id, refused.code, refused.message)
-    return Coordinator(group_id, leader, endpoint.host, endpoint.port, ErrorCode.NONE, "")
+        return _refused(key, refused.code, refused.message)
+    return Coordinator(key, leader, endpoint.host, endpoint.port, ErrorCode.NONE, "")
 
 
 def _refused(key: str, code: ErrorCode, text: str | None) -> Coordinator:

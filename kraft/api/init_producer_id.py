@@ -1,19 +1,21 @@
-"""InitProducerId (key 22): an id for an idempotent producer.
+"""InitProducerId (key 22): an id and an epoch for an idempotent or a transactional producer.
 
 Versions 0 to 5: 2 is flexible, in 3 a producer may send its present id (KIP-360), 4 and 5 add error codes.
 
-Without a transactional id the timeout has no effect and every request gets a new id. A request with a transactional id
-is refused: transactions are not served.
+Without a transactional id the timeout has no effect and every request gets a new id. With one, the coordinator fences
+the producers before and aborts their open transaction.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.init_producer_id_request import InitProducerIdRequest
 from kraft.messages.init_producer_id_response import InitProducerIdResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Parked, Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode
 
 ROW = Api(
@@ -24,6 +26,8 @@ ROW = Api(
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: InitProducerIdRequest) -> Reply:
+    if message.transactional_id:
+        return Parked(partial(_transactional, broker, request, message))
     if message.transactional_id is not None:
         return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
 
@@ -37,6 +41,15 @@ async def at_broker(broker: BrokerContext, request: Request, message: InitProduc
 
 
 at_zk_broker = at_broker
+
+
+async def _transactional(
+    broker: BrokerContext, request: Request, message: InitProducerIdRequest
+) -> InitProducerIdResponse:
+    await broker.producer_ids.fill()
+    shard = broker.transactions.shard_of(message.transactional_id or "")
+    response: InitProducerIdResponse = await response_of(shard.submit(request, message))
+    return response
 
 
 def error(

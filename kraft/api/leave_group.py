@@ -13,7 +13,7 @@ from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.leave_group_request import LeaveGroupRequest
 from kraft.messages.leave_group_response import LeaveGroupResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Parked, Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode
 from kraft.world.turns import Turns
 
@@ -41,7 +41,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: LeaveGroup
     async def all_gone() -> LeaveGroupResponse:
         response = LeaveGroupResponse()
         for reply in replies:
-            answer = await reply.wait() if isinstance(reply, Parked) else reply
+            answer = await response_of(reply)
             assert isinstance(answer, LeaveGroupResponse)
             response.members += answer.members
         return response

@@ -9,7 +9,7 @@ import attrs
 
 from kraft.api.context import BrokerContext
 from kraft.coordination.groups import GroupShard
-from kraft.rpc.channel import Parked, Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode
 from kraft.world.turns import Turns
 
@@ -42,7 +42,7 @@ async def commit_known(
     reply = shard.submit(request, attrs.evolve(message, topics=known))  # type: ignore[misc]
 
     async def with_unknown() -> Any:
-        response: Any = await reply.wait() if isinstance(reply, Parked) else reply
+        response: Any = await response_of(reply)
         turns = Turns(_SLICE_PARTITIONS)
         for topic, missing in zip(response.topics, unknown, strict=True):
             for index in missing:

@@ -20,7 +20,7 @@ from kraft.messages.offset_delete_response import (
     OffsetDeleteResponseTopic,
 )
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Parked, Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.turns import Turns
 
@@ -41,7 +41,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetDele
     reply = broker.groups.shard_of(message.group_id).submit(request, attrs.evolve(message, topics=known))
 
     async def with_unknown() -> OffsetDeleteResponse:
-        response = await reply.wait() if isinstance(reply, Parked) else reply
+        response = await response_of(reply)
         assert isinstance(response, OffsetDeleteResponse)
         if not response.error_code:
             response.topics = await _answers(message.topics, response.topics)

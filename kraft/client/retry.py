@@ -53,7 +53,7 @@ class GaveUp(Exception):
     """The time for retries ended before the failure passed. The text names the operation and the last failure."""
 
 
-async def retried(attempt: Callable[[], Awaitable[T]], what: str, timeout_s: float) -> T:
+async def retried(attempt: Callable[[], Awaitable[T]], what: str, timeout_s: float, *, pause_s: float = RETRY_S) -> T:
     """Return the result of ``attempt``. Repeat it after each failure that can pass, and log the first of these.
 
     Raises:
@@ -69,10 +69,16 @@ async def retried(attempt: Callable[[], Awaitable[T]], what: str, timeout_s: flo
                 if not passes(error):
                     raise
                 if not failure:
-                    logger.warning("%s: %s; trying again", what, reason(error))
+                    level = logging.DEBUG if _is_usual(error) else logging.WARNING
+                    logger.log(level, "%s: %s; trying again", what, reason(error))
                 failure = reason(error)
-            await trio.sleep(RETRY_S)
+            await trio.sleep(pause_s)
     raise GaveUp(f"{what}: gave up after {timeout_s:g} seconds: {failure or 'no answer in time'}")
+
+
+def _is_usual(error: Exception) -> bool:
+    """Whether a healthy cluster causes it: a producer begins a transaction just after the end of the last one."""
+    return isinstance(error, KafkaError) and error.code is ErrorCode.CONCURRENT_TRANSACTIONS
 
 
 def passes(error: Exception) -> bool:

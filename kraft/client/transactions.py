@@ -25,6 +25,8 @@ from kraft.messages.txn_offset_commit_request import (
 TRANSACTION_TIMEOUT_MS = 60_000
 """``transaction.timeout.ms``"""
 _NOBODY = -1
+_RETRY_S = 0.02
+"""The pause after CONCURRENT_TRANSACTIONS, as in the Java client: the end of a transaction takes milliseconds."""
 
 
 class TransactionalProducer:
@@ -147,4 +149,4 @@ class TransactionalProducer:
             check(code_of(answer))
             return answer
 
-        return await retried(attempt, f"transactional id {self._id}", TIMEOUT_S)
+        return await retried(attempt, f"transactional id {self._id}", TIMEOUT_S, pause_s=_RETRY_S)

@@ -23,8 +23,6 @@ from kraft.config.setting import (
 
 DAY_MS = 24 * 60 * 60 * 1000
 
-_NO_TRANSACTIONS = "transactions are not served yet"
-
 
 @attrs.frozen
 class LogSettings:
@@ -204,25 +202,21 @@ class TransactionSettings:
         7 * DAY_MS,
         "How long the coordinator keeps an unused transactional id.",
         limit=at_least(1),
-        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_max_timeout_ms: int = integer(
         900_000,
         "The longest transaction timeout that a producer may request.",
         limit=at_least(1),
-        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = integer(
         10_000,
         "How often transactions are checked for their timeout.",
         limit=at_least(1),
-        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_remove_expired_transaction_cleanup_interval_ms: int = integer(
         3_600_000,
         "How often transactional ids are checked for expiry.",
         limit=at_least(1),
-        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_partition_verification_enable: bool = boolean(
         True,
@@ -232,27 +226,22 @@ class TransactionSettings:
         5 * 2**20,
         "How much of the transaction log is read at once when a coordinator loads it.",
         limit=at_least(1),
-        not_honoured=_NO_TRANSACTIONS,
+        not_honoured="the log is read in pieces of 1 MiB",
     )
     transaction_state_log_num_partitions: int = integer(
         50,
         "The partitions of __transaction_state; not to be changed later.",
         limit=at_least(1),
-        not_honoured=_NO_TRANSACTIONS,
     )
     transaction_state_log_replication_factor: int = short(
         3,
         "The replicas of __transaction_state.",
         limit=at_least(1),
         importance=Importance.HIGH,
-        not_honoured=_NO_TRANSACTIONS,
     )
-    transaction_state_log_min_isr: int = integer(
-        2, "min.insync.replicas of __transaction_state.", limit=at_least(1), not_honoured=_NO_TRANSACTIONS
-    )
+    transaction_state_log_min_isr: int = integer(2, "min.insync.replicas of __transaction_state.", limit=at_least(1))
     transaction_state_log_segment_bytes: int = integer(
         100 * 2**20,
         "The segment size of __transaction_state.",
         limit=at_least(1),
-        not_honoured=_NO_TRANSACTIONS,
     )

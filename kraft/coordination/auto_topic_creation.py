@@ -15,11 +15,12 @@ import attrs
 import trio
 
 from kraft.config.broker import NodeConfig
+from kraft.config.log_settings import TransactionSettings
 from kraft.control.controller_channel import ControllerChannel
 from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.messages.create_topics_response import CreateTopicsResponse
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.wire.internal_topics import OFFSETS_TOPIC
+from kraft.wire.internal_topics import OFFSETS_TOPIC, TRANSACTION_TOPIC
 
 logger = logging.getLogger("kraft.topics")
 
@@ -110,6 +111,8 @@ def _listed(names: list[str]) -> str:
 
 def _creatable(config: NodeConfig, name: str) -> CreatableTopic:
     """Describe a topic: an internal one by its own settings, others by the defaults that this broker sets, if any."""
+    if name == TRANSACTION_TOPIC:
+        return _transaction_topic(config.transactions)
     if name != OFFSETS_TOPIC:
         topics, given = config.topics, config.values
         partitions = topics.num_partitions if "num.partitions" in given else _OF_THE_CONTROLLER
@@ -125,4 +128,21 @@ def _creatable(config: NodeConfig, name: str) -> CreatableTopic:
         num_partitions=config.groups.offsets_topic_num_partitions,
         replication_factor=config.groups.offsets_topic_replication_factor,
         configs=[CreatableTopicConfig(name=key, value=value) for key, value in settings.items()],
+    )
+
+
+def _transaction_topic(settings: TransactionSettings) -> CreatableTopic:
+    """Describe ``__transaction_state``, with the settings of Apache's ``TransactionStateManager``."""
+    configs = {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "unclean.leader.election.enable": "false",
+        "min.insync.replicas": str(settings.transaction_state_log_min_isr),
+        "segment.bytes": str(settings.transaction_state_log_segment_bytes),
+    }
+    return CreatableTopic(
+        name=TRANSACTION_TOPIC,
+        num_partitions=settings.transaction_state_log_num_partitions,
+        replication_factor=settings.transaction_state_log_replication_factor,
+        configs=[CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
     )

@@ -68,7 +68,7 @@ class Groups:
         return GroupCoordinator(
             self.settings,
             lambda: str(self.world.new_uuid()),
-            lambda: _has_enough_in_sync(partition),
+            partition.has_enough_in_sync,
             lambda: partition.log.config.max_message_bytes,
             lambda: self.replicas.image,
             partial(_check_producer, partition),
@@ -188,12 +188,6 @@ class Groups:
             for shard in self._shards.all():
                 if shard.is_active:
                     await _perform_all(shard, map(ExpireOffsets, shard.core.group_ids()))
-
-
-def _has_enough_in_sync(partition: HostedPartition) -> bool:
-    """Return whether enough replicas are in sync for ``acks=all`` (``min.insync.replicas``)."""
-    leadership = partition.leadership
-    return leadership is not None and len(leadership.isr) >= leadership.min_isr
 
 
 def _check_producer(

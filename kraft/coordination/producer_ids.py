@@ -34,10 +34,20 @@ class ProducerIds:
         Raises:
             KafkaError: COORDINATOR_LOAD_IN_PROGRESS if no controller allocates a block. Producers retry this error.
         """
+        await self.fill()
+        return self.take()
+
+    async def fill(self) -> None:
+        """Get another block if none has an id left, so that :meth:`take` has one. Raises as :meth:`next`."""
         while self.next_id >= self.end_id:
             async with self._refill:
                 if self.next_id >= self.end_id:
                     await self._fetch_block()
+
+    def take(self) -> int:
+        """:meth:`next` without a wait. Raises KafkaError COORDINATOR_LOAD_IN_PROGRESS if no id is left."""
+        if self.next_id >= self.end_id:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self.next_id += 1
         return self.next_id - 1
 

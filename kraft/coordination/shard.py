@@ -166,14 +166,17 @@ class Shard(Generic[C]):
 
     # Serving.
 
-    def submit(self, request: Request, message: Any) -> Reply:
+    def submit(self, request: Request, message: Any, version: int | None = None) -> Reply:
         """Perform a request. Return its response, or Parked until its records are committed or a rebalance ends.
+
+        ``version`` is that of ``message``, if the request is of another API.
 
         Raises:
             KafkaError: COORDINATOR_NOT_AVAILABLE if the append failed.
         """
         host = f"/{request.connection.host}"
-        slot = self.request(message, request.api_version, request.client_id or "", host)
+        version = request.api_version if version is None else version
+        slot = self.request(message, version, request.client_id or "", host)
         return Parked(slot.wait) if slot.answer is None else slot.get()
 
     def request(self, message: Any, version: int = 0, client_id: str = "", client_host: str = "") -> ReplySlot:

@@ -44,8 +44,10 @@ from kraft.control.controller_metrics import declare_controller_metrics, declare
 from kraft.control.controller_registration import ControllerRegistration, registration_request
 from kraft.control.metadata import Metadata
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
+from kraft.coordination.coordinators import BrokerCoordinators
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
+from kraft.coordination.transactions import Transactions
 from kraft.coordination.verification import TransactionVerification
 from kraft.metrics import Registry
 from kraft.node.broker_role import reachable, start_replication, unless
@@ -228,6 +230,7 @@ class Node:
         self._warn_of_few_files(replicas)
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")
+        tasks.start_soon(broker.transactions.run, name="transactions")
         tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
         tasks.start_soon(broker.verification.run, name="transaction verification")
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
@@ -339,13 +342,16 @@ class Node:
         slots = config.network.max_incremental_fetch_session_cache_slots
         sessions = FetchSessionCache(slots, lambda: self.world.random.randrange(1, 2**31))
         producer_ids = ProducerIds(parts.channel, replicas)
-        publisher = Publisher(parts.metadata, replicas, groups)
+        connect_to = partial(connect, dial=self.world.dial)
+        transactions = Transactions(config, replicas, self.world, producer_ids.take, connect_to)
+        publisher = Publisher(parts.metadata, replicas, BrokerCoordinators(groups, transactions))
         broker = BrokerContext(
             config,
             parts.cluster_id,
             self.world.clock,
             replicas,
             groups,
+            transactions,
             parts.channel,
             publisher.catch_up,
             producer_ids,

@@ -8,7 +8,7 @@ import attrs
 import trio
 
 from kraft.control.metadata import Metadata, Subscription
-from kraft.coordination.groups import Groups
+from kraft.coordination.coordinators import BrokerCoordinators
 from kraft.metadata.image import Image
 from kraft.replication.replicas import Replicas
 
@@ -19,7 +19,7 @@ class Publisher:
 
     metadata: Metadata
     replicas: Replicas
-    groups: Groups
+    coordinators: BrokerCoordinators
     _subscription: Subscription = attrs.field(init=False)
     _image: Image = attrs.field(init=False)
     """The image that the broker has applied as a whole. ``replicas.image`` may be newer."""
@@ -47,10 +47,10 @@ class Publisher:
         """Apply every change, forever. Raises: StorageError, MetadataError, OSError."""
         while True:
             image, changes = await self._subscription.next()
-            await self.groups.forgotten(image)
+            await self.coordinators.forgotten(image)
             async with self._applying:
                 led = await self.replicas.apply(image, changes)
-                self.groups.apply(led, (topic.name for topic in changes.topics_deleted.values()))
+                self.coordinators.apply(led, (topic.name for topic in changes.topics_deleted.values()))
                 await led.forget()
             self._image = image
             self._published.set()
@@ -59,7 +59,7 @@ class Publisher:
     async def registered(self, broker_epoch: int) -> None:
         """Use ``broker_epoch`` from now on, and take the roles that the image has for this registration."""
         async with self._applying:
-            self.groups.apply(await self.replicas.registered(broker_epoch))
+            self.coordinators.apply(await self.replicas.registered(broker_epoch))
 
     async def catch_up(self) -> None:
         """Return once the broker has applied every record that is committed now."""

@@ -36,8 +36,10 @@ from kraft.config.listeners import Endpoint
 from kraft.config.topic import log_config
 from kraft.control.controller_channel import ControllerChannel
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
+from kraft.coordination.coordinators import BrokerCoordinators
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
+from kraft.coordination.transactions import Transactions
 from kraft.coordination.verification import TransactionVerification
 from kraft.metrics import Registry
 from kraft.node.broker_role import reachable, start_replication, unless
@@ -153,6 +155,7 @@ class ZooKeeperNode:
                 tasks.start_soon(log.run, name="request log")
             tasks.start_soon(broker.channel.run, name="controller channel")
             tasks.start_soon(broker.groups.run, name="groups")
+            tasks.start_soon(broker.transactions.run, name="transactions")
             tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
             tasks.start_soon(broker.verification.run, name="transaction verification")
             start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
@@ -254,9 +257,12 @@ class ZooKeeperNode:
         replicas = Replicas(config.node_id, world, directories, config.values, lag_max_s)
         groups = Groups(replicas, world, group_settings(config), config.groups.offsets_retention_check_interval_ms)
         configs = ConfigStore(sessions)
-        commands = ControllerCommands(replicas, groups, configs.topics)
+        connect_to = partial(connect, dial=world.dial)
+        transactions = Transactions(config, replicas, world, lambda: producer_ids.take(), connect_to)
+        commands = ControllerCommands(replicas, BrokerCoordinators(groups, transactions), configs.topics)
         address = self._address(replicas)
         channel = ControllerChannel(commands, address.for_requests, None, connect=address.connect)
+        producer_ids = ProducerIds(channel, replicas)
         slots = config.network.max_incremental_fetch_session_cache_slots
         return ZkBrokerContext(
             config,
@@ -264,9 +270,10 @@ class ZooKeeperNode:
             world.clock,
             replicas,
             groups,
+            transactions,
             channel,
             trio.lowlevel.checkpoint,
-            ProducerIds(channel, replicas),
+            producer_ids,
             FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
             AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
             TransactionVerification(config, replicas, partial(connect, dial=world.dial)),

@@ -362,8 +362,13 @@ class HostedPartition:
         Raises:
             KafkaError: NOT_ENOUGH_REPLICAS if the ISR is too small.
         """
-        if self.leadership is not None and len(self.leadership.isr) < self.leadership.min_isr:
+        if self.leadership is not None and not self.has_enough_in_sync():
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+
+    def has_enough_in_sync(self) -> bool:
+        """Return whether this broker leads, and enough replicas are in sync for ``acks=all``."""
+        leadership = self.leadership
+        return leadership is not None and len(leadership.isr) >= leadership.min_isr
 
     def watch(self, watcher: Watcher, *, uncommitted: bool = False) -> Callable[[], None]:
         """Set ``watcher`` when more records become visible or the ISR changes; with ``uncommitted`` already when they

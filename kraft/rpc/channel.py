@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import attrs
 import trio
@@ -47,6 +47,12 @@ class Parked:
 
 
 Reply = Message | Parked | ResponseAction
+
+
+async def response_of(reply: Reply) -> Any:
+    """Return the response, at once or when it comes."""
+    return await reply.wait() if isinstance(reply, Parked) else reply
+
 
 _PENDING: Final = object()
 

@@ -167,8 +167,8 @@ async def test_the_handler_of_a_large_request_gives_its_turn_away(request_: Mess
 
 
 async def test_names_that_repeat_are_found_in_slices() -> None:
-    """Metadata of one topic 100,000 times took a step of 40 ms. Here the decoder has twenty slices, and then the handler
-    as many.
+    """Metadata of one topic 100,000 times took a step of 40 ms. Here the decoder has twenty slices, and then the
+    handler as many.
     """
     async with embedded_node() as node, connected(node) as broker:
         steps = HandlerSteps()

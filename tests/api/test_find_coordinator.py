@@ -116,8 +116,8 @@ async def test_a_lost_controller_delays_no_request(tmp_path: Path) -> None:
         await eventually(exist)
 
 
-@pytest.mark.parametrize(("key_type", "version"), [(1, 3), (1, 4), (2, 6), (77, 4)])
-async def test_only_groups_have_coordinators_here(broker: Connection, key_type: int, version: int) -> None:
+@pytest.mark.parametrize(("key_type", "version"), [(2, 6), (77, 4)])
+async def test_share_groups_have_no_coordinator_here(broker: Connection, key_type: int, version: int) -> None:
     response = await broker.request(_find("t", key_type, version), version)
     found = response.coordinators[0] if version >= 4 else response
     assert found.error_code == ErrorCode.INVALID_REQUEST

@@ -31,6 +31,7 @@ async def test_producer_ids_after_a_restart(tmp_path: Path) -> None:
     assert len(set(given)) == 6
 
 
-async def test_transactional_producers_are_refused(broker: Connection) -> None:
-    answer = await broker.request(InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=1000))
+async def test_a_transactional_id_is_not_empty(broker: Connection) -> None:
+    """``TransactionCoordinator.handleInitProducerId``."""
+    answer = await broker.request(InitProducerIdRequest(transactional_id="", transaction_timeout_ms=1000))
     assert (answer.error_code, answer.producer_id) == (ErrorCode.INVALID_REQUEST, -1)

@@ -80,7 +80,18 @@ def serving(replicas: Replicas) -> BrokerContext:
     absent = cast(Any, None)
     sessions = FetchSessionCache(10, new_id=lambda: replicas.world.random.randrange(1, 2**31))
     return BrokerContext(
-        config, "cluster", replicas.world.clock, replicas, absent, absent, absent, absent, sessions, absent, absent
+        config,
+        "cluster",
+        replicas.world.clock,
+        replicas,
+        absent,
+        absent,
+        absent,
+        absent,
+        absent,
+        sessions,
+        absent,
+        absent,
     )
 
 

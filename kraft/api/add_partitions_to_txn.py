@@ -1,0 +1,138 @@
+"""AddPartitionsToTxn (key 24): the partitions that a transaction writes to, before it does (KIP-98).
+
+Versions 0 to 5.
+
+| version | change |
+|---|---|
+| 2 | PRODUCER_FENCED (KIP-588) |
+| 3 | flexible |
+| 4 | sent by brokers: several transactions, and checks that change nothing (KIP-890) |
+| 5 | TRANSACTION_ABORTABLE |
+
+If the cluster lacks a partition of a client's request, none is added: the others get OPERATION_NOT_ATTEMPTED.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.messages.add_partitions_to_txn_request import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from kraft.messages.add_partitions_to_txn_response import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+)
+from kraft.messages.registry import ApiKey
+from kraft.rpc.channel import Parked, Reply, Request, response_of
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.mapped import mapped
+from kraft.world.turns import Turns
+
+ROW = Api(
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    versions={ListenerType.BROKER: (0, 5), ListenerType.ZK_BROKER: (0, 5)},
+    permissions=(
+        (Operation.WRITE, Resource.TRANSACTIONAL_ID),
+        (Operation.WRITE, Resource.TOPIC),
+        (Operation.CLUSTER_ACTION, Resource.CLUSTER),
+    ),
+)
+
+BROKER_VERSION = 4
+_SLICE_PARTITIONS = 500
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: AddPartitionsToTxnRequest) -> Reply:
+    if request.api_version >= BROKER_VERSION:
+        return Parked(partial(_add_all, broker, request, message))
+    transaction = _of_client(message)
+    missing = await _missing(broker, transaction)
+    if missing is not None:
+        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=missing.topic_results)
+    return Parked(partial(_add, broker, request, transaction))
+
+
+at_zk_broker = at_broker
+
+
+async def _add(
+    broker: BrokerContext, request: Request, transaction: AddPartitionsToTxnTransaction
+) -> AddPartitionsToTxnResponse:
+    result = await _result(broker, request, transaction)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=result.topic_results)
+
+
+async def _add_all(
+    broker: BrokerContext, request: Request, message: AddPartitionsToTxnRequest
+) -> AddPartitionsToTxnResponse:
+    response = AddPartitionsToTxnResponse()
+    for transaction in message.transactions:
+        result = await _missing(broker, transaction)
+        if result is None:
+            result = await _result(broker, request, transaction)
+        response.results_by_transaction.append(result)
+    return response
+
+
+async def _result(
+    broker: BrokerContext, request: Request, transaction: AddPartitionsToTxnTransaction
+) -> AddPartitionsToTxnResult:
+    try:
+        if not transaction.transactional_id:
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
+        shard = broker.transactions.shard_of(transaction.transactional_id)
+        result: AddPartitionsToTxnResult = await response_of(shard.submit(request, transaction))
+    except KafkaError as refused:
+        return _refused(transaction, refused.code)
+    return result
+
+
+async def _missing(
+    broker: BrokerContext, transaction: AddPartitionsToTxnTransaction
+) -> AddPartitionsToTxnResult | None:
+    """Return the response if the cluster lacks a partition, else None."""
+    turns, missing = Turns(_SLICE_PARTITIONS), False
+    result = AddPartitionsToTxnResult(transactional_id=transaction.transactional_id)
+    for topic in transaction.topics:
+        count = broker.replicas.partition_count(topic.name)
+        partitions = []
+        for index in topic.partitions:
+            exists = 0 <= index < count
+            missing = missing or not exists
+            code = ErrorCode.OPERATION_NOT_ATTEMPTED if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            partitions.append(AddPartitionsToTxnPartitionResult(index, code))
+            await turns.spend()
+        result.topic_results.append(AddPartitionsToTxnTopicResult(topic.name, partitions))
+    return result if missing else None
+
+
+def _of_client(message: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
+    return AddPartitionsToTxnTransaction(
+        message.v3_and_below_transactional_id,
+        message.v3_and_below_producer_id,
+        message.v3_and_below_producer_epoch,
+        topics=message.v3_and_below_topics,
+    )
+
+
+def _refused(transaction: AddPartitionsToTxnTransaction, code: ErrorCode) -> AddPartitionsToTxnResult:
+    def of_topic(topic: AddPartitionsToTxnTopic) -> AddPartitionsToTxnTopicResult:
+        partitions = mapped(topic.partitions, lambda index: AddPartitionsToTxnPartitionResult(index, code))
+        return AddPartitionsToTxnTopicResult(topic.name, partitions)
+
+    return AddPartitionsToTxnResult(transaction.transactional_id, mapped(transaction.topics, of_topic))
+
+
+def error(
+    message: AddPartitionsToTxnRequest, version: int, code: ErrorCode, text: str | None = None
+) -> AddPartitionsToTxnResponse:
+    if version >= BROKER_VERSION:
+        return AddPartitionsToTxnResponse(error_code=code)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_refused(_of_client(message), code).topic_results)

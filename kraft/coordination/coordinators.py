@@ -1,0 +1,29 @@
+"""The coordinators of a broker, which take and lose partitions with its leadership."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from kraft.coordination.groups import Groups
+from kraft.coordination.transactions import Transactions
+from kraft.metadata.image import Image
+from kraft.replication.replicas import LeaderChanges
+
+
+@attrs.frozen(eq=False)
+class BrokerCoordinators:
+    """All of them. Metadata changes reach them together, in order."""
+
+    groups: Groups
+    transactions: Transactions
+
+    def apply(self, led: LeaderChanges, deleted: Iterable[str] = ()) -> None:
+        """Resign from lost partitions, take over gained ones, and begin to delete the offsets of ``deleted`` topics."""
+        self.groups.apply(led, deleted)
+        self.transactions.apply(led)
+
+    async def forgotten(self, image: Image) -> None:
+        """Wait while the offsets of a deleted topic remain whose name a new topic of ``image`` has."""
+        await self.groups.forgotten(image)

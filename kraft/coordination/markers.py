@@ -1,0 +1,208 @@
+"""Sends the ends of transactions to the leaders of their partitions, until each partition has its marker (KIP-98).
+
+::
+
+    transaction markers
+    ├── markers to 1
+    └── markers to 2
+
+A task for each leader sends one WriteTxnMarkers at a time, with all that waited meanwhile. A partition whose leader is
+unknown, unreachable or refuses waits a moment, and goes to the leader that the metadata names then.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from itertools import groupby
+
+import attrs
+import trio
+
+from kraft.config.broker import NodeConfig
+from kraft.coordinator.transactions.effects import TransactionMarkers
+from kraft.coordinator.transactions.transaction import TransactionPartition
+from kraft.messages.write_txn_markers_request import WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest
+from kraft.messages.write_txn_markers_response import WriteTxnMarkersResponse
+from kraft.metadata.image import BrokerEndpoint
+from kraft.metadata.partitions import NO_LEADER
+from kraft.quorum.peers import Connect
+from kraft.replication.replicas import Replicas
+from kraft.rpc.client import Connection
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.turns import Turns
+
+logger = logging.getLogger("kraft.transactions")
+
+_RETRY_S = 0.1
+"""Not a Kafka setting. The pause before markers that failed are sent again."""
+_REQUEST_PARTITIONS = 1_000
+"""Not a Kafka setting. The most markers of one request; the others follow in the next one."""
+_SLICE_PARTITIONS = 200
+
+_OVER = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
+"""The partition knows a newer epoch of the producer or of the coordinator: this coordinator does not end the
+transaction.
+"""
+
+Report = Callable[[TransactionMarkers, list[TransactionPartition]], None]
+
+
+@attrs.frozen(eq=False)
+class _Marker:
+    """The marker of one partition. The coordinator gets ``report`` once it is written."""
+
+    markers: TransactionMarkers
+    partition: TransactionPartition
+    report: Report
+    is_wanted: Callable[[], bool]
+
+
+@attrs.define(eq=False)
+class MarkerSender:
+    """The markers of all transactions that this broker coordinates."""
+
+    config: NodeConfig
+    replicas: Replicas
+    connect: Connect
+    _unsent: list[_Marker] = attrs.Factory(list)
+    """Markers that have no leader yet. Bounded by the partitions of the prepared transactions."""
+    _stirred: trio.Event = attrs.Factory(trio.Event)
+
+    def send(self, markers: TransactionMarkers, report: Report, is_wanted: Callable[[], bool]) -> None:
+        """Send the markers of a transaction. ``report`` gets them as partitions have them, while ``is_wanted``."""
+        self._queue(_Marker(markers, partition, report, is_wanted) for partition in markers.partitions)
+
+    def _queue(self, markers: Iterable[_Marker]) -> None:
+        self._unsent.extend(markers)
+        self._stirred.set()
+
+    async def run(self) -> None:
+        """Pass markers to the tasks of their leaders, forever."""
+        tasks: dict[int, _MarkersToLeader] = {}
+        async with trio.open_nursery() as nursery:
+            while True:
+                self._stirred = trio.Event()
+                unsent, self._unsent = self._unsent, []
+                turns = Turns(_SLICE_PARTITIONS)
+                for leader, markers in groupby(unsent, self._leader):
+                    if leader is None:
+                        _report(markers)
+                    elif leader == NO_LEADER:
+                        self._unsent += markers
+                    else:
+                        if leader not in tasks:
+                            tasks[leader] = _MarkersToLeader(self, leader)
+                            nursery.start_soon(tasks[leader].run, name=f"markers to {leader}")
+                        tasks[leader].take(markers)
+                    await turns.spend()
+                with trio.move_on_after(_RETRY_S if self._unsent else float("inf")):
+                    await self._stirred.wait()
+
+    def _leader(self, marker: _Marker) -> int | None:
+        """Return the leader of the partition, NO_LEADER while it has none, and None for a deleted partition."""
+        topic, index = marker.partition
+        leader, epoch = self.replicas.known_leader(topic, index)
+        return None if epoch < 0 or not marker.is_wanted() else leader
+
+    def endpoint(self, leader: int) -> BrokerEndpoint | None:
+        broker = self.replicas.image.brokers.get(leader)
+        return None if broker is None else broker.endpoint(self.config.listeners.inter_broker or "")
+
+
+@attrs.define(eq=False)
+class _MarkersToLeader:
+    """The markers for one leader, and its connection while there are some."""
+
+    sender: MarkerSender
+    leader: int
+    _waiting: list[_Marker] = attrs.Factory(list)
+    _arrived: trio.Event = attrs.Factory(trio.Event)
+
+    def take(self, markers: Iterable[_Marker]) -> None:
+        self._waiting.extend(markers)
+        self._arrived.set()
+
+    async def run(self) -> None:
+        """Send what waits, forever. After a failure the markers go to the leader of that time."""
+        while True:
+            await self._arrived.wait()
+            try:
+                await self._send_all()
+            except (OSError, trio.TooSlowError, KafkaError) as failure:
+                logger.info("cannot send transaction markers to broker %d, trying again: %s", self.leader, failure)
+            await trio.sleep(_RETRY_S)
+            waiting, self._waiting = self._waiting, []
+            self._arrived = trio.Event()
+            self.sender._queue(waiting)
+
+    async def _send_all(self) -> None:
+        """Raises OSError, trio.TooSlowError or KafkaError after which ``_waiting`` has the markers to send again."""
+        endpoint = self.sender.endpoint(self.leader)
+        if endpoint is None:
+            return
+        config = self.sender.config
+        timeout_s = config.network.request_timeout_ms / 1000
+        client_id = f"broker-{config.node_id}-txn-marker-sender"
+        async with self.sender.connect(endpoint.host, endpoint.port, client_id, timeout_s) as connection:
+            while True:
+                await self._arrived.wait()
+                if not await self._send_some(connection):
+                    return
+
+    async def _send_some(self, connection: Connection) -> bool:
+        """Send one request. Return whether the leader accepted all of its markers."""
+        sent = self._waiting[:_REQUEST_PARTITIONS]
+        response = await connection.request(await _request(sent))
+        assert isinstance(response, WriteTxnMarkersResponse)
+        del self._waiting[: len(sent)]
+        if not self._waiting:
+            self._arrived = trio.Event()
+        refused = await _take(sent, response)
+        self._waiting += refused
+        return not refused
+
+
+async def _request(sent: list[_Marker]) -> WriteTxnMarkersRequest:
+    request, turns = WriteTxnMarkersRequest(), Turns(_SLICE_PARTITIONS)
+    for markers, group in groupby(sent, lambda marker: marker.markers):
+        topics: dict[str, WritableTxnMarkerTopic] = {}
+        for marker in group:
+            topic, index = marker.partition
+            topics.setdefault(topic, WritableTxnMarkerTopic(topic)).partition_indexes.append(index)
+            await turns.spend()
+        request.markers.append(
+            WritableTxnMarker(
+                markers.producer_id, markers.epoch, markers.committed, list(topics.values()), markers.coordinator_epoch
+            )
+        )
+    return request
+
+
+async def _take(sent: list[_Marker], response: WriteTxnMarkersResponse) -> list[_Marker]:
+    """Report the markers that are written, and return those to send again."""
+    again, turns = [], Turns(_SLICE_PARTITIONS)
+    codes = {
+        (outcome.producer_id, topic.name, partition.partition_index): partition.error_code
+        for outcome in response.markers
+        for topic in outcome.topics
+        for partition in topic.partitions
+    }
+    for markers, group in groupby(sent, lambda marker: marker.markers):
+        written = []
+        for marker in group:
+            code = codes.get((markers.producer_id, *marker.partition), ErrorCode.UNKNOWN_SERVER_ERROR)
+            if code == ErrorCode.NONE:
+                written.append(marker)
+            elif code not in _OVER:
+                again.append(marker)
+            await turns.spend()
+        _report(written)
+    return again
+
+
+def _report(markers: Iterable[_Marker]) -> None:
+    for _, group in groupby(markers, lambda marker: marker.markers):
+        written = list(group)
+        if written[0].is_wanted():
+            written[0].report(written[0].markers, [marker.partition for marker in written])

@@ -1,0 +1,96 @@
+"""The coordinator of transactions of a broker: a shard for each partition of ``__transaction_state`` that it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import trio
+
+from kraft.config.broker import NodeConfig
+from kraft.coordination.markers import MarkerSender
+from kraft.coordination.shard import Shard
+from kraft.coordination.shards import Shards
+from kraft.coordinator.transactions.core import ExpireTransactionalIds, MarkersWritten, TransactionCoordinator
+from kraft.coordinator.transactions.effects import TransactionEffects, TransactionMarkers
+from kraft.coordinator.transactions.step import TransactionCoordinatorSettings, TransactionWorld
+from kraft.coordinator.transactions.transaction import TransactionPartition
+from kraft.quorum.peers import Connect
+from kraft.replication.partition import HostedPartition
+from kraft.replication.replicas import LeaderChanges, Replicas
+from kraft.wire.internal_topics import TRANSACTION_TOPIC
+from kraft.world.world import World
+
+TransactionShard = Shard[TransactionCoordinator]
+TRANSACTION_VERSION = "transaction.version"
+
+
+@attrs.define(eq=False)
+class Transactions:
+    """All transactions that this broker coordinates."""
+
+    config: NodeConfig
+    replicas: Replicas
+    world: World
+    new_producer_id: Callable[[], int]
+    connect: Connect
+    _shards: Shards[TransactionCoordinator] = attrs.field(init=False)
+    _sender: MarkerSender = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._sender = MarkerSender(self.config, self.replicas, self.connect)
+        self._shards = Shards(
+            TRANSACTION_TOPIC,
+            self.replicas,
+            self.world,
+            self._new_core,
+            self.config.network.request_timeout_ms / 1000,
+            self._send_markers,
+        )
+
+    def _new_core(self, partition: HostedPartition) -> TransactionCoordinator:
+        settings = self.config.transactions
+        return TransactionCoordinator(
+            TransactionWorld(
+                TransactionCoordinatorSettings(
+                    settings.transaction_max_timeout_ms / 1000,
+                    settings.transaction_abort_timed_out_transaction_cleanup_interval_ms / 1000,
+                    settings.transactional_id_expiration_ms,
+                ),
+                partition.state.leader_epoch,
+                self.new_producer_id,
+                lambda: self.replicas.image.features.get(TRANSACTION_VERSION, 0),
+                partition.has_enough_in_sync,
+                lambda: partition.log.config.max_message_bytes,
+            )
+        )
+
+    def _send_markers(self, shard: TransactionShard, effects: TransactionEffects) -> None:
+        def report(markers: TransactionMarkers, partitions: list[TransactionPartition]) -> None:
+            shard.take(MarkersWritten(markers, partitions))
+
+        for markers in effects.markers:
+            self._sender.send(markers, report, lambda: not shard.scope.cancel_called)
+
+    def shard_of(self, transactional_id: str) -> TransactionShard:
+        """Return the active shard that holds the transactional id. Raises KafkaError as :meth:`Shards.shard_of`."""
+        return self._shards.shard_of(transactional_id)
+
+    def apply(self, led: LeaderChanges) -> None:
+        """Resign from lost partitions, and take over gained ones."""
+        self._shards.apply(led)
+
+    async def _expire(self) -> None:
+        interval_ms = self.config.transactions.transaction_remove_expired_transaction_cleanup_interval_ms
+        while True:
+            await trio.sleep(interval_ms / 1000)
+            for shard in self._shards.all():
+                while shard.is_active and await shard.perform(ExpireTransactionalIds()):
+                    pass
+
+    async def run(self) -> None:
+        """Run the shards, send their markers, and remove unused ids, forever."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._sender.run, name="transaction markers")
+            nursery.start_soon(self._expire, name="transactional ids expiry")
+            await self._shards.run()
