@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from kraft.coordinator.transactions.records import TransactionRecord, decode_transaction, transaction_value
@@ -90,13 +91,7 @@ def test_the_bytes_are_apaches(version: int, transaction: Transaction, expected:
     assert decoded is not None
     assert decoded.transactional_id == "my-id"
     has_tags = version > 0
-    assert decoded.transaction == (
-        transaction if has_tags else Transaction(**{**_fields(transaction), "previous_producer_id": -1})
-    )
-
-
-def _fields(transaction: Transaction) -> dict[str, object]:
-    return {name: getattr(transaction, name) for name in Transaction.__slots__ if name != "__weakref__"}
+    assert decoded.transaction == (transaction if has_tags else attrs.evolve(transaction, previous_producer_id=-1))
 
 
 def test_a_record_without_tags_has_neither_producer_ids_nor_a_version() -> None:

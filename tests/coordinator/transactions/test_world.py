@@ -1,0 +1,201 @@
+"""Random worlds of transactions keep the guarantees of KIP-98, and a coordinator with a planted bug breaks them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+
+from kraft.coordinator.core import CoordinatorRequest
+from kraft.coordinator.transactions import core, requests
+from kraft.coordinator.transactions.core import MarkersWritten, TransactionCoordinator
+from kraft.coordinator.transactions.effects import TransactionEffects
+from kraft.coordinator.transactions.records import decode_transaction
+from kraft.coordinator.transactions.requests import end_transaction
+from kraft.coordinator.transactions.step import TransactionEntry, TransactionStep, TransactionWorld
+from kraft.coordinator.transactions.transaction import Transaction, TransactionStatus
+from kraft.messages.add_partitions_to_txn_request import AddPartitionsToTxnTransaction
+from kraft.metadata.steps import Steps
+from tests.coordinator.transactions.world import TransactionalWorld
+
+SEEDS = 40
+STEPS = 1500
+HUNTED_SEEDS = 400
+
+
+def run_seeds(seeds: int, transaction_version: int) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for seed in range(seeds):
+        world = TransactionalWorld(seed, transaction_version)
+        world.run(STEPS)
+        counts += world.counts
+    return counts
+
+
+@pytest.mark.parametrize("transaction_version", [0, 2])
+def test_transactions_are_atomic_fenced_and_end(transaction_version: int) -> None:
+    """KIP-98: all partitions have one outcome, which is the client's. A fenced producer writes nothing, and no
+    transaction hangs. The run is of interest: coordinators were replaced, and transactions committed.
+    """
+    counts = run_seeds(SEEDS, transaction_version)
+    assert counts["committed"] > SEEDS
+    assert counts["elections"] > SEEDS
+
+
+def test_a_seed_repeats_its_run() -> None:
+    """A failure is of use only if it can be repeated."""
+    runs = []
+    for _ in range(2):
+        world = TransactionalWorld(3, 2)
+        world.run(STEPS)
+        runs.append([(write.partition, write.producer, write.appended_at, write.committed) for write in world.writes])
+    assert runs[0] == runs[1]
+    assert len(runs[0]) > 10
+
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def a_fence_that_commits(patch: pytest.MonkeyPatch) -> None:
+    def fence(self: TransactionStep, entry: TransactionEntry) -> Steps[None]:
+        prepared = attrs.evolve(entry.transaction, epoch=entry.transaction.epoch + 1).prepared(
+            self.timestamp_ms, committed=True, client_version=0
+        )
+        yield from self.write_prepared(entry, prepared)
+
+    patch.setattr(TransactionStep, "fence", fence)
+
+
+def one_marker_that_stands_for_all(patch: pytest.MonkeyPatch) -> None:
+    written = TransactionCoordinator._markers_written
+
+    def all_written(self: TransactionCoordinator, step: TransactionStep, event: MarkersWritten) -> Steps[None]:
+        yield from written(self, step, MarkersWritten(event.markers, event.markers.partitions))
+
+    patch.setattr(TransactionCoordinator, "_markers_written", all_written)
+
+
+def a_loaded_outcome_without_markers(patch: pytest.MonkeyPatch) -> None:
+    def begin(self: TransactionCoordinator, now: float, effects: TransactionEffects) -> Steps[None]:
+        yield 1
+
+    patch.setattr(TransactionCoordinator, "begin", begin)
+
+
+def a_loaded_commit_that_aborts(patch: pytest.MonkeyPatch) -> None:
+    def decode(key: bytes | None, value: bytes | None) -> Steps[Any]:
+        record = yield from decode_transaction(key, value)
+        transaction = None if record is None else record.transaction
+        if record is not None and transaction is not None and transaction.status is TransactionStatus.PREPARE_COMMIT:
+            aborted = attrs.evolve(transaction, status=TransactionStatus.PREPARE_ABORT)
+            record = attrs.evolve(record, transaction=aborted)
+        return record
+
+    patch.setattr(core, "decode_transaction", decode)
+
+
+def a_timeout_that_never_fires(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(TransactionCoordinator, "_timeout", lambda self, entry: 1e12)
+
+
+def an_outcome_that_is_replied_before_it_is_committed(patch: pytest.MonkeyPatch) -> None:
+    def end(step: TransactionStep, entries: Any, request: CoordinatorRequest) -> Steps[None]:
+        yield from end_transaction(step, entries, request)
+        step.effects.replies += step.effects.replies_once_committed
+        step.effects.replies_once_committed.clear()
+
+    patch.setattr(core, "end_transaction", end)
+
+
+def markers_of_an_outcome_that_is_not_committed(patch: pytest.MonkeyPatch) -> None:
+    def end(step: TransactionStep, entries: Any, request: CoordinatorRequest) -> Steps[None]:
+        yield from end_transaction(step, entries, request)
+        entry = entries.get(request.message.transactional_id)
+        if step.effects.append and entry.pending.transaction.partitions:
+            entry.transaction = entry.pending.transaction
+            yield from TransactionCoordinator(step.world, entries)._send_markers(entry, step.effects)
+
+    patch.setattr(core, "end_transaction", end)
+
+
+def a_pending_record_that_is_ignored(patch: pytest.MonkeyPatch) -> None:
+    entry_of_producer = requests._entry_of_producer
+
+    def entry_of(entries: Any, message: AddPartitionsToTxnTransaction) -> TransactionEntry:
+        entry = entries.get(message.transactional_id)
+        if entry is not None:
+            entry.pending = None
+        return entry_of_producer(entries, message)
+
+    patch.setattr(requests, "_entry_of_producer", entry_of)
+
+
+def a_producer_that_is_not_fenced(patch: pytest.MonkeyPatch) -> None:
+    entry_of_producer = requests._entry_of_producer
+
+    def entry_of(entries: Any, message: AddPartitionsToTxnTransaction) -> TransactionEntry:
+        entry = entries.get(message.transactional_id)
+        if entry is not None:
+            message.producer_id, message.producer_epoch = entry.transaction.producer_id, entry.transaction.epoch
+        return entry_of_producer(entries, message)
+
+    patch.setattr(requests, "_entry_of_producer", entry_of)
+
+
+def a_producer_that_begins_before_the_markers(patch: pytest.MonkeyPatch) -> None:
+    def initialized(self: Transaction, now_ms: int, timeout_s: float, **changes: Any) -> Transaction:
+        return attrs.evolve(
+            self,
+            status=TransactionStatus.EMPTY,
+            timeout_s=timeout_s,
+            partitions=frozenset(),
+            started_ms=-1,
+            **changes,
+        )
+
+    patch.setattr(requests, "PREPARED", frozenset())
+    patch.setattr(Transaction, "initialized", initialized)
+
+
+def markers_without_the_epoch_of_their_coordinator(patch: pytest.MonkeyPatch) -> None:
+    init = TransactionWorld.__init__
+
+    def with_old_epoch(self: TransactionWorld, *arguments: Any) -> None:
+        init(self, arguments[0], -arguments[1], *arguments[2:])
+
+    patch.setattr(TransactionWorld, "__init__", with_old_epoch)
+
+
+def an_end_that_does_not_bump_the_epoch(patch: pytest.MonkeyPatch) -> None:
+    prepared = Transaction.prepared
+
+    def same_epoch(self: Transaction, now_ms: int, **fields: Any) -> Transaction:
+        return attrs.evolve(prepared(self, now_ms, **fields), epoch=self.epoch)
+
+    patch.setattr(Transaction, "prepared", same_epoch)
+
+
+PLANTED: list[tuple[int, Plant]] = [
+    (0, a_fence_that_commits),
+    (0, one_marker_that_stands_for_all),
+    (0, a_loaded_outcome_without_markers),
+    (2, a_loaded_commit_that_aborts),
+    (0, a_timeout_that_never_fires),
+    (0, an_outcome_that_is_replied_before_it_is_committed),
+    (2, markers_of_an_outcome_that_is_not_committed),
+    (2, a_pending_record_that_is_ignored),
+    (0, a_producer_that_is_not_fenced),
+    (0, a_producer_that_begins_before_the_markers),
+    (0, markers_without_the_epoch_of_their_coordinator),
+    (2, an_end_that_does_not_bump_the_epoch),
+]
+
+
+@pytest.mark.parametrize(("transaction_version", "plant"), PLANTED, ids=lambda each: getattr(each, "__name__", None))
+def test_a_planted_bug_is_found(transaction_version: int, plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+    with pytest.raises(AssertionError):
+        run_seeds(HUNTED_SEEDS, transaction_version)
