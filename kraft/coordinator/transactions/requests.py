@@ -10,6 +10,7 @@ from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.transactions.step import OUTCOME_BYTES, TransactionEntry, TransactionStep
 from kraft.coordinator.transactions.transaction import (
     EPOCH_BUMP_VERSION,
+    FENCING_EPOCH,
     LAST_EPOCH,
     NO_EPOCH,
     NO_PRODUCER_ID,
@@ -175,7 +176,7 @@ def _entry_of_producer(entries: Entries, message: AddPartitionsToTxnTransaction)
     current = entry.transaction
     if current.producer_id != message.producer_id:
         raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    if current.epoch != message.producer_epoch:
+    if message.producer_epoch != current.epoch or current.epoch == FENCING_EPOCH:
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
     if current.status in PREPARED:
         raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
@@ -273,7 +274,8 @@ def _is_ended_with_bump(entry: TransactionEntry, message: EndTxnRequest) -> bool
     if has_ended and (rotated or message.producer_epoch + 1 == current.epoch):
         _check_outcome(current, message)
         return True
-    if current.status in PREPARED or rotated or message.producer_epoch != current.epoch:
+    is_current = message.producer_epoch == current.epoch != FENCING_EPOCH
+    if current.status in PREPARED or rotated or not is_current:
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
     if message.committed and current.status is not TransactionStatus.ONGOING:
         raise KafkaError(ErrorCode.INVALID_TXN_STATE)

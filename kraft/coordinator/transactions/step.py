@@ -163,7 +163,7 @@ class TransactionStep:
             yield from self.end(entry, committed=False, client_version=version)
             return
         # No producer gets this epoch, so a request with the last one is no retry.
-        fenced = attrs.evolve(current, epoch=current.epoch + 1, last_epoch=NO_EPOCH)
+        fenced = attrs.evolve(current, epoch=current.following_epoch, last_epoch=NO_EPOCH)
         yield from self.write_prepared(entry, fenced.prepared(self.timestamp_ms, committed=False, client_version=0))
 
     def end(self, entry: TransactionEntry, *, committed: bool, client_version: int) -> Steps[Transaction]:

@@ -18,8 +18,10 @@ import attrs
 NO_PRODUCER_ID = -1
 NO_EPOCH = -1
 NO_TIMESTAMP_MS = -1
-LAST_EPOCH = 2**15 - 2
-"""The last epoch that a producer gets. The coordinator keeps the next one, so that it can always fence a producer."""
+FENCING_EPOCH = 2**15 - 1
+"""The epoch that fences the last producer. No producer gets it, so no request has it."""
+LAST_EPOCH = FENCING_EPOCH - 1
+"""The last epoch that a producer gets."""
 EPOCH_BUMP_VERSION = 2
 """The first ``transaction.version`` that bumps the epoch at the end of each transaction (KIP-890)."""
 
@@ -97,6 +99,10 @@ class Transaction:
         return self.epoch >= LAST_EPOCH
 
     @property
+    def following_epoch(self) -> int:
+        return min(self.epoch + 1, FENCING_EPOCH)
+
+    @property
     def bumps_epoch(self) -> bool:
         return self.client_version >= EPOCH_BUMP_VERSION
 
@@ -134,7 +140,7 @@ class Transaction:
         return self.become(
             TransactionStatus.PREPARE_COMMIT if committed else TransactionStatus.PREPARE_ABORT,
             now_ms,
-            epoch=self.epoch + 1 if bumped else self.epoch,
+            epoch=self.following_epoch if bumped else self.epoch,
             last_epoch=self.epoch if bumped else self.last_epoch,
             next_producer_id=next_producer_id,
             # An abort without partitions has no beginning of its own, but the record needs one.

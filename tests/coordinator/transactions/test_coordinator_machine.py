@@ -188,7 +188,7 @@ class Transactions(RuleBasedStateMachine):
             expected = CONCURRENT
         elif model is None or producer[0] != model.producer[0]:
             expected = UNKNOWN
-        elif producer != model.producer:
+        elif producer != model.producer or producer[1] > LAST:
             expected = FENCED
         elif model.status in (PREPARE_COMMIT, PREPARE_ABORT):
             expected = CONCURRENT
@@ -237,6 +237,8 @@ class Transactions(RuleBasedStateMachine):
             return FENCED, NO_PRODUCER
         if self.is_stalled:
             return CONCURRENT, NO_PRODUCER
+        if bumps and not is_before and producer[1] > LAST:
+            return FENCED, NO_PRODUCER
         column = (0 if committed else 1) + (2 if bumps and is_before else 0)
         code = (BUMPING_END if bumps else END)[model.status][column]
         if code is not None:

@@ -159,6 +159,26 @@ def test_fencing_uses_the_epoch_after_the_last_one() -> None:
     assert desk.producer() == (NEXT_PRODUCER_ID, 0)
 
 
+def test_the_reserved_epoch_belongs_to_no_producer() -> None:
+    """The coordinator keeps Short.MAX_VALUE to fence the last producer. A client that sends it could not be fenced."""
+    desk = TransactionDesk(transaction_version=2)
+    forged = (desk.producer()[0], LAST_EPOCH + 1)
+    became(desk, epoch=LAST_EPOCH + 1)
+    assert desk.add(forged, PARTITION) == {PARTITION: ErrorCode.PRODUCER_FENCED}
+    assert desk.end(forged, committed=False, version=5).error_code == ErrorCode.PRODUCER_FENCED
+    assert desk.producer() == (NEXT_PRODUCER_ID, 0)
+
+
+@pytest.mark.parametrize("transaction_version", [0, 2])
+def test_a_loaded_transaction_with_the_reserved_epoch_is_aborted_with_it(transaction_version: int) -> None:
+    """Apache 4.3: ``prepareAbortOrCommit`` keeps Short.MAX_VALUE in an abort, so that the transaction does not hang."""
+    desk = TransactionDesk(transaction_version=transaction_version)
+    desk.add(desk.producer(), PARTITION)
+    became(desk, epoch=LAST_EPOCH + 1)
+    desk.pass_time(70)
+    assert (desk.markers[0].committed, desk.markers[0].epoch) == (False, LAST_EPOCH + 1)
+
+
 def test_without_a_producer_id_the_client_retries() -> None:
     """Apache: ``RPCProducerIdManager`` returns COORDINATOR_LOAD_IN_PROGRESS until the controller allocates a block."""
     desk = TransactionDesk()
