@@ -90,7 +90,7 @@ def decode_transaction(key: bytes | None, value: bytes | None) -> Steps[Transact
     if value is None:
         return TransactionRecord(transactional_id, None, None)
     try:
-        message, *_ = yield from decode_in_steps(
+        message, _, _ = yield from decode_in_steps(
             TransactionLogValue, _version_of(value), value, _VERSION.size, max_elements=len(value)
         )
     except UnsupportedVersionError as error:
