@@ -144,6 +144,14 @@ class TestCommit:
         desk.end()
         assert desk.offset() == 10
 
+    def test_a_repeated_commit_is_later_than_another_ones(self, desk: TransactionalDesk) -> None:
+        desk.commit_in_transaction(7)
+        desk.commit_in_transaction(8, OTHER)
+        desk.commit_in_transaction(9)
+        desk.end(OTHER)
+        desk.end()
+        assert desk.offset() == 9
+
     @pytest.mark.parametrize(
         ("member", "code"),
         [
@@ -257,6 +265,15 @@ class TestLoad:
         assert GROUP in desk.core.groups
         desk.end()
         assert (desk.offset(), desk.offset("u")) == (7, 5)
+
+    def test_a_group_whose_only_offset_is_in_a_transaction(self, desk: TransactionalDesk) -> None:
+        """Apache creates the simple group when it replays the record. Without it the offset would never expire."""
+        desk.commit_in_transaction(7)
+        desk.restart()
+        desk.end()
+        desk.pass_time(8 * 24 * 3600)
+        desk.expire()
+        assert desk.offset() == -1
 
     @pytest.mark.parametrize(("committed", "offset"), [(True, 7), (False, 3)])
     def test_an_ended_one(self, desk: TransactionalDesk, committed: bool, offset: int) -> None:
