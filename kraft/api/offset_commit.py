@@ -15,8 +15,6 @@ A partition that the image does not have gets an error of its own. The others ar
 
 from __future__ import annotations
 
-from functools import partial
-
 from kraft.api.context import BrokerContext
 from kraft.api.offset_commits import commit_known
 from kraft.api.row import Api, ListenerType, Operation, Resource
@@ -39,8 +37,10 @@ ROW = Api(
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: OffsetCommitRequest) -> Reply:
-    shard_of = partial(broker.groups.shard_of, message.group_id)
-    return await commit_known(broker, shard_of, request, message, OffsetCommitResponsePartition)
+    def submit(known: OffsetCommitRequest) -> Reply:
+        return broker.groups.shard_of(message.group_id).submit(request, known)
+
+    return await commit_known(broker, message, submit, OffsetCommitResponsePartition)
 
 
 at_zk_broker = at_broker

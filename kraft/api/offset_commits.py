@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import attrs
 
 from kraft.api.context import BrokerContext
-from kraft.coordination.groups import GroupShard
-from kraft.rpc.channel import Parked, Reply, Request, response_of
+from kraft.messages.offset_commit_request import OffsetCommitRequest
+from kraft.messages.txn_offset_commit_request import TxnOffsetCommitRequest
+from kraft.rpc.channel import Parked, Reply, response_of
 from kraft.wire.errors import ErrorCode
 from kraft.world.turns import Turns
 
 _SLICE_PARTITIONS = 500
 
 
-class _Commit(Protocol):
-    """OffsetCommit or TxnOffsetCommit."""
-
-    @property
-    def topics(self) -> Sequence[Any]: ...
+Commit = TypeVar("Commit", OffsetCommitRequest, TxnOffsetCommitRequest)
 
 
 async def commit_known(
     broker: BrokerContext,
-    shard_of: Callable[[], GroupShard],
-    request: Request,
-    message: _Commit,
+    message: Commit,
+    submit: Callable[[Commit], Reply],
     answer: Callable[[int, ErrorCode], Any],
 ) -> Reply:
-    """Commit to the shard. A partition that the image does not have gets an error of its own, by ``answer``.
+    """Submit a commit to a shard. A partition that the image does not have gets an error of its own, by ``answer``.
 
     Raises:
-        KafkaError: as ``shard_of`` and :meth:`Shard.submit`.
+        KafkaError: as ``submit``.
     """
     known, unknown = await _divided(broker, message.topics)
-    shard = shard_of()
     if not any(unknown):
-        return shard.submit(request, message)
-    reply = shard.submit(request, attrs.evolve(message, topics=known))  # type: ignore[misc]
+        return submit(message)
+    reply = submit(attrs.evolve(message, topics=known))
 
     async def with_unknown() -> Any:
         response: Any = await response_of(reply)

@@ -1,12 +1,13 @@
 """TxnOffsetCommit (key 28): add offsets of a group to a producer's transaction (KIP-98).
 
-Versions 0 to 4.
+Versions 0 to 5.
 
 | version | change |
 |---|---|
 | 2 | leader epoch of the committed offset |
 | 3 | flexible; the member and its generation, which fence a zombie (KIP-447) |
 | 4 | the producer understands TRANSACTION_ABORTABLE |
+| 5 | the broker adds the partition of the group to the transaction (KIP-890) |
 
 The offsets count once the transaction coordinator has written the marker that commits the transaction to
 ``__consumer_offsets``. Until then OffsetFetch returns UNSTABLE_OFFSET_COMMIT to those who ask for stable offsets.
@@ -14,11 +15,12 @@ The offsets count once the transaction coordinator has written the marker that c
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
 from kraft.api.context import BrokerContext
 from kraft.api.offset_commits import commit_known
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.coordinator.groups.transactions import TransactionalCommit
 from kraft.messages.registry import ApiKey
 from kraft.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 from kraft.messages.txn_offset_commit_response import (
@@ -26,13 +28,14 @@ from kraft.messages.txn_offset_commit_response import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from kraft.rpc.channel import Reply, Request
-from kraft.wire.errors import ErrorCode
+from kraft.rpc.channel import Parked, Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import OFFSETS_TOPIC
 from kraft.wire.mapped import mapped
 
 ROW = Api(
     ApiKey.TXN_OFFSET_COMMIT,
-    versions={ListenerType.BROKER: (0, 4), ListenerType.ZK_BROKER: (0, 4)},
+    versions={ListenerType.BROKER: (0, 5), ListenerType.ZK_BROKER: (0, 5)},
     permissions=(
         (Operation.WRITE, Resource.TRANSACTIONAL_ID),
         (Operation.READ, Resource.GROUP),
@@ -42,11 +45,54 @@ ROW = Api(
 
 LOADING_SAID_VERSION = 2
 """Older producers fail at COORDINATOR_LOAD_IN_PROGRESS. They get COORDINATOR_NOT_AVAILABLE, which they retry."""
+ABORTABLE_VERSION = 4
+ADDING_VERSION = 5
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: TxnOffsetCommitRequest) -> Reply:
-    shard_of = partial(broker.groups.shard_of_member, message.group_id)
-    return await commit_known(broker, shard_of, request, message, TxnOffsetCommitResponsePartition)
+    shard = broker.groups.shard_of_member(message.group_id)
+    is_known = shard.partition.log.producers.is_in_transaction(message.producer_id, message.producer_epoch)
+    if is_known or not broker.config.transactions.transaction_partition_verification_enable:
+        return await _commit(broker, request, message, None)
+
+    async def verified() -> Any:
+        end_offset = shard.partition.log.log_end_offset
+        await _verify(broker, request.api_version, message, shard.index)
+        reply = await _commit(broker, request, message, end_offset)
+        return await reply.wait() if isinstance(reply, Parked) else reply
+
+    return Parked(verified)
+
+
+async def _commit(
+    broker: BrokerContext, request: Request, message: TxnOffsetCommitRequest, verified_at: int | None
+) -> Reply:
+    def submit(known: TxnOffsetCommitRequest) -> Reply:
+        shard = broker.groups.shard_of_member(message.group_id)
+        return shard.submit(request, TransactionalCommit(known, verified_at))
+
+    return await commit_known(broker, message, submit, TxnOffsetCommitResponsePartition)
+
+
+async def _verify(broker: BrokerContext, version: int, message: TxnOffsetCommitRequest, index: int) -> None:
+    """Let the transaction coordinator confirm that the group's partition belongs to the transaction (KIP-890).
+
+    Raises:
+        KafkaError: the coordinator's verdict, translated as by Apache's ``CoordinatorOperationExceptionHelper``.
+    """
+    producer = message.producer_id, message.producer_epoch
+    where, adds = {OFFSETS_TOPIC: [index]}, version >= ADDING_VERSION
+    try:
+        verdicts = await broker.verification.verify(message.transactional_id, producer, where, add=adds)
+        code = verdicts.get((OFFSETS_TOPIC, index), ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    except KafkaError as refused:
+        code = refused.code
+    if code is ErrorCode.NETWORK_EXCEPTION:
+        code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS  # clients retry it without a search for another coordinator
+    if code is ErrorCode.TRANSACTION_ABORTABLE and version < ABORTABLE_VERSION:
+        code = ErrorCode.INVALID_TXN_STATE
+    if code is not ErrorCode.NONE:
+        raise KafkaError(code)
 
 
 at_zk_broker = at_broker

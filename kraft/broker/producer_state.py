@@ -146,16 +146,16 @@ class ProducerStates:
         entry = self._entries.get(producer_id)
         return entry is not None and entry.transaction_first_offset is not None and entry.epoch == epoch
 
-    def check_verified(self, header: BatchHeader, verified_at: int) -> None:
-        """Check that a batch may begin a transaction, which its coordinator confirmed when the log ended at
+    def check_verified(self, producer_id: int, verified_at: int) -> None:
+        """Check that a producer may begin a transaction, which its coordinator confirmed when the log ended at
         ``verified_at``. The transaction may have ended since (``VerificationGuard`` in Kafka).
 
         Raises:
             KafkaError: INVALID_TXN_STATE if it has.
         """
-        entry = self._entries.get(header.producer_id)
+        entry = self._entries.get(producer_id)
         if entry is not None and entry.transaction_first_offset is None and entry.last_marker_offset >= verified_at:
-            message = f"the transaction of producer {header.producer_id} has ended"
+            message = f"the transaction of producer {producer_id} has ended"
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, message)
 
     def append(self, header: BatchHeader, now_ms: int) -> None:

@@ -191,14 +191,21 @@ class Groups:
 
 
 def _check_producer(
-    partition: HostedPartition, producer_id: int, producer_epoch: int, marker: EndTransactionMarker | None
+    partition: HostedPartition,
+    producer_id: int,
+    producer_epoch: int,
+    *,
+    verified_at: int | None = None,
+    marker: EndTransactionMarker | None = None,
 ) -> None:
-    """Raises KafkaError as :meth:`ProducerStates.check_epoch` and :meth:`ProducerStates.check_marker`."""
+    """Raises KafkaError as the methods ``check_…`` of :class:`ProducerStates`."""
     producers = partition.log.producers
-    if marker is None:
-        producers.check_epoch(producer_id, producer_epoch)
-    else:
+    if marker is not None:
         producers.check_marker(producer_id, producer_epoch, marker)
+        return
+    producers.check_epoch(producer_id, producer_epoch)
+    if verified_at is not None:
+        producers.check_verified(producer_id, verified_at)
 
 
 async def _perform_all(shard: GroupShard, events: Iterable[ForgetTopics | ExpireOffsets]) -> None:

@@ -78,7 +78,7 @@ def append_produced(
     if duplicate is not None:
         return duplicate
     if verified_at is not None:
-        partition.log.producers.check_verified(header, verified_at)
+        partition.log.producers.check_verified(header.producer_id, verified_at)
     present = header.compression
     codec = _CODECS.get(config.compression_type, present)
     check = RecordCheck(header, rules, now_ms) if needs_opening(header, rules, now_ms) else None
@@ -124,7 +124,7 @@ class LongAppend:
             if duplicate is not None:
                 return duplicate
             if self.verified_at is not None:
-                partition.log.producers.check_verified(header, self.verified_at)
+                partition.log.producers.check_verified(header.producer_id, self.verified_at)
             writable, now_ms = _writable(buffer), world.clock.now_ms()
             if len(writable) > AT_ONCE_BYTES:
                 return await partition.append_large(writable, now_ms, [(0, header)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -17,31 +17,13 @@ from kraft.messages.produce_request import PartitionProduceData, ProduceRequest,
 from kraft.messages.produce_response import ProduceResponse
 from kraft.records.control import EndTransactionMarker
 from kraft.rpc.channel import ConnectionInfo, Parked, Request
-from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.errors import ErrorCode
+from tests.api.transactions import Coordinator
 from tests.support.held import TOPIC, TOPIC_ID, Broker, leader_in, serving
 from tests.support.talk import batch
 
 PRODUCER, EPOCH = 4711, 3
 INFO = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
-
-
-@attrs.define
-class Coordinator:
-    """Confirms every partition, or answers ``code`` for it. ``meanwhile`` happens before the answer."""
-
-    code: ErrorCode = ErrorCode.NONE
-    failure: ErrorCode | None = None
-    meanwhile: Callable[[], None] = lambda: None
-    asked: list[tuple[str, tuple[int, int], dict[str, list[int]], bool]] = attrs.Factory(list)
-
-    async def verify(
-        self, transactional_id: str, producer: tuple[int, int], topics: Mapping[str, Sequence[int]], *, add: bool
-    ) -> dict[tuple[str, int], ErrorCode]:
-        self.asked.append((transactional_id, producer, {name: list(indexes) for name, indexes in topics.items()}, add))
-        self.meanwhile()
-        if self.failure is not None:
-            raise KafkaError(self.failure)
-        return {(name, index): self.code for name, indexes in topics.items() for index in indexes}
 
 
 @attrs.define

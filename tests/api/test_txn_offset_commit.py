@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import attrs
 import pytest
 
 from kraft.api import txn_offset_commit
+from kraft.coordinator.groups.transactions import EndTransaction
 from kraft.coordinator.partitions import coordinator_partition
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.offset_fetch_request import (
@@ -18,13 +25,26 @@ from kraft.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from kraft.records.control import EndTransactionMarker
+from kraft.rpc.channel import Parked, Request
 from kraft.rpc.client import Connection
-from kraft.wire.errors import ErrorCode
+from kraft.testing import embedded_node
+from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
 from tests.api.groups import commit
-from tests.api.transactions import PRODUCER, end
+from tests.api.transactions import PRODUCER, UNVERIFIED, Coordinator, end
+from tests.coordination.desk import GROUP, LEADER, Context, Desk, desk_in
+from tests.coordination.desk import Connection as DeskConnection
+from tests.support.nodes import connected
 
 EPOCH = 3
+
+
+@pytest.fixture
+async def broker() -> AsyncIterator[Connection]:
+    """A broker that does not verify, because these transactions have no coordinator."""
+    async with embedded_node(settings=UNVERIFIED) as node, connected(node) as connection:
+        yield connection
 
 
 def request(group: str, topic: str, *indexes: int, offset: int = 44, epoch: int = EPOCH) -> TxnOffsetCommitRequest:
@@ -58,7 +78,7 @@ async def end_of_group(broker: Connection, group: str, *, committed: bool = True
     return code
 
 
-@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("version", range(6))
 @pytest.mark.parametrize("committed", [True, False])
 async def test_an_offset_counts_if_its_transaction_commits(
     broker: Connection, group: str, topic: str, version: int, committed: bool
@@ -103,3 +123,89 @@ def test_old_producers_do_not_know_a_load(version: int, code: ErrorCode) -> None
     """``KafkaApis.handleTxnOffsetCommitRequest``: they "could potentially crash"."""
     response = txn_offset_commit.error(request("g", "t"), version, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     assert response.topics[0].partitions[0].error_code == code
+
+
+VERIFYING = SimpleNamespace(transactions=SimpleNamespace(transaction_partition_verification_enable=True))
+
+
+@attrs.frozen
+class VerifyingContext(Context):
+    """The fields of a broker that TxnOffsetCommit uses."""
+
+    verification: Coordinator
+    config: Any = VERIFYING
+
+
+@attrs.define
+class Verified:
+    """A group coordinator, and the transaction coordinator that it asks."""
+
+    desk: Desk
+    coordinator: Coordinator = attrs.Factory(Coordinator)
+
+    async def commit(self, version: int = 4) -> ErrorCode:
+        context: Any = VerifyingContext(self.desk.replicas, self.desk.groups, self.coordinator)
+        sent, message = Request(0, version, 0, "c", b"", 0, cast(Any, DeskConnection())), request(GROUP, "t")
+        try:
+            reply = await txn_offset_commit.at_broker(context, sent, message)
+            response: Any = await reply.wait() if isinstance(reply, Parked) else reply
+        except KafkaError as refused:
+            response = txn_offset_commit.error(message, version, refused.code)
+        return ErrorCode(response.topics[0].partitions[0].error_code)
+
+    async def end(self) -> None:
+        ending = EndTransaction(PRODUCER, EPOCH, EndTransactionMarker(True, 1))
+        await self.desk.groups.end_transaction(0, ending).wait()
+
+
+@pytest.fixture
+async def verified(tmp_path: Path) -> AsyncIterator[Verified]:
+    async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+        await desk.lead()
+        yield Verified(desk)
+
+
+@pytest.mark.parametrize(("version", "adds"), [(0, False), (4, False), (5, True)])
+async def test_the_first_commit_of_a_transaction_is_verified(verified: Verified, version: int, adds: bool) -> None:
+    """KIP-890: the transaction coordinator confirms that the partition belongs to the transaction. From version 5 on
+    the client has not added it, and the coordinator adds it.
+    """
+    for _ in range(2):
+        assert await verified.commit(version) == ErrorCode.NONE
+    assert verified.coordinator.asked == [("transaction", (PRODUCER, EPOCH), {OFFSETS_TOPIC: [0]}, adds)]
+    await verified.end()
+    assert await verified.commit(version) == ErrorCode.NONE
+    assert len(verified.coordinator.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("verdict", "version", "code"),
+    [
+        (ErrorCode.INVALID_TXN_STATE, 4, ErrorCode.INVALID_TXN_STATE),
+        (ErrorCode.TRANSACTION_ABORTABLE, 4, ErrorCode.TRANSACTION_ABORTABLE),
+        (ErrorCode.TRANSACTION_ABORTABLE, 3, ErrorCode.INVALID_TXN_STATE),
+        (ErrorCode.NETWORK_EXCEPTION, 4, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        (ErrorCode.NETWORK_EXCEPTION, 1, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    ],
+)
+async def test_a_commit_that_is_not_confirmed_appends_nothing(
+    verified: Verified, verdict: ErrorCode, version: int, code: ErrorCode
+) -> None:
+    """``CoordinatorOperationExceptionHelper`` translates what "older clients may not expect"."""
+    verified.coordinator.code = verdict
+    assert await verified.commit(version) == code
+    verified.coordinator.failure = verdict
+    assert await verified.commit(version) == code
+    assert not verified.desk.partition.log.log_end_offset
+
+
+async def test_a_transaction_that_ends_during_its_verification_stays_ended(verified: Verified) -> None:
+    """``VerificationGuard``: otherwise the commit would begin a transaction that nobody ends."""
+
+    def end_meanwhile() -> None:
+        ending = EndTransaction(PRODUCER, EPOCH, EndTransactionMarker(False, 1))
+        verified.desk.groups.end_transaction(0, ending)
+
+    verified.coordinator.meanwhile = end_meanwhile
+    assert await verified.commit() == ErrorCode.INVALID_TXN_STATE
+    assert verified.desk.partition.log.log_end_offset == 1

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+
+import attrs
+
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import PartitionProduceResponse
 from kraft.messages.write_txn_markers_request import (
@@ -10,12 +14,31 @@ from kraft.messages.write_txn_markers_request import (
     WriteTxnMarkersRequest,
 )
 from kraft.rpc.client import Connection
-from kraft.wire.errors import ErrorCode
+from kraft.wire.errors import ErrorCode, KafkaError
 from tests.support.talk import batch
 
 READ_COMMITTED = 1
 PRODUCER = 4711
 UNVERIFIED = {"transaction.partition.verification.enable": "false"}
+
+
+@attrs.define
+class Coordinator:
+    """Confirms every partition, or answers ``code`` for it. ``meanwhile`` happens before the answer."""
+
+    code: ErrorCode = ErrorCode.NONE
+    failure: ErrorCode | None = None
+    meanwhile: Callable[[], None] = lambda: None
+    asked: list[tuple[str, tuple[int, int], dict[str, list[int]], bool]] = attrs.Factory(list)
+
+    async def verify(
+        self, transactional_id: str, producer: tuple[int, int], topics: Mapping[str, Sequence[int]], *, add: bool
+    ) -> dict[tuple[str, int], ErrorCode]:
+        self.asked.append((transactional_id, producer, {name: list(indexes) for name, indexes in topics.items()}, add))
+        self.meanwhile()
+        if self.failure is not None:
+            raise KafkaError(self.failure)
+        return {(name, index): self.code for name, indexes in topics.items() for index in indexes}
 
 
 async def write(

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import trio
 
-from kraft.api import offset_fetch, txn_offset_commit
+from kraft.api import offset_fetch
 from kraft.coordinator.groups.records import CommittedOffset, OffsetRecord
-from kraft.coordinator.groups.transactions import EndTransaction
+from kraft.coordinator.groups.transactions import EndTransaction, TransactionalCommit
 from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from kraft.messages.txn_offset_commit_request import (
     TxnOffsetCommitRequest,
@@ -28,13 +28,10 @@ MANY = 10_000
 
 
 async def commit(desk: Desk, offset: int, partitions: int = 1, producer_id: int = PRODUCER) -> ErrorCode:
-    """Commit offsets in a transaction. Topic ``t`` has one partition, so the shard is asked for more of them."""
+    """Commit offsets in a transaction."""
     wanted = [TxnOffsetCommitRequestPartition(index, offset) for index in range(partitions)]
     message = TxnOffsetCommitRequest("x", GROUP, producer_id, EPOCH, topics=[TxnOffsetCommitRequestTopic("t", wanted)])
-    if partitions == 1:
-        response = await desk.send(txn_offset_commit, message, 4)
-    else:
-        response = await desk.groups.shard_of(GROUP).request(message).wait()
+    response = await desk.groups.shard_of(GROUP).request(TransactionalCommit(message)).wait()
     [code] = {each.error_code for each in response.topics[0].partitions}
     return ErrorCode(code)
 

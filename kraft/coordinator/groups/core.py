@@ -57,7 +57,6 @@ from kraft.messages.leave_group_request import LeaveGroupRequest
 from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.offset_delete_request import OffsetDeleteRequest
 from kraft.messages.sync_group_request import SyncGroupRequest
-from kraft.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 from kraft.metadata.image import Image
 from kraft.metadata.steps import Steps, finished
 
@@ -114,7 +113,7 @@ class GroupCoordinator:
     may_write: Callable[[], bool] = lambda: True
     max_batch_bytes: Callable[[], int] = lambda: MAX_BATCH_BYTES
     image: Callable[[], Image] = Image
-    check_producer: transactions.CheckProducer = lambda producer_id, epoch, marker: None
+    check_producer: transactions.CheckProducer = lambda *_, **__: None
     groups: dict[str, Group] = attrs.Factory(dict)
     consumers: ConsumerGroups = attrs.field(
         init=False, default=attrs.Factory(lambda self: ConsumerGroups(self.image), takes_self=True)
@@ -186,8 +185,10 @@ class GroupCoordinator:
                 step.reply(request.token, (yield from admin.describe(self.groups, request)))
             case DeleteGroupsRequest():
                 yield from admin.delete(step, self.groups, self.consumers, self.offsets, request)
-            case TxnOffsetCommitRequest():
-                yield from transactions.commit(step, self.groups, self.offsets, request, self.check_producer)
+            case transactions.TransactionalCommit():
+                yield from transactions.commit(
+                    step, self.groups, self.consumers, self.offsets, request, self.check_producer
+                )
             case transactions.EndTransaction():
                 transactions.end(step, request.token, message, self.check_producer)
             case OffsetDeleteRequest():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 import attrs
 
 from kraft.coordinator.core import CoordinatorRequest, Token, TransactionalBatch
+from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.group import NO_TIMESTAMP, Group, GroupState
 from kraft.coordinator.groups.join import member_of
 from kraft.coordinator.groups.offsets import Offsets, batch_bytes
@@ -22,8 +23,28 @@ from kraft.metadata.steps import Steps
 from kraft.records.control import EndTransactionMarker
 from kraft.wire.errors import ErrorCode, KafkaError
 
-CheckProducer = Callable[[int, int, EndTransactionMarker | None], None]
-"""Raises KafkaError if the partition refuses a batch of a producer, by its id and epoch, or its marker."""
+
+class CheckProducer(Protocol):
+    """Raises KafkaError if the partition refuses a batch of a producer, perhaps a verified one, or a marker."""
+
+    def __call__(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        *,
+        verified_at: int | None = None,
+        marker: EndTransactionMarker | None = None,
+    ) -> None: ...
+
+
+@attrs.frozen
+class TransactionalCommit:
+    """A TxnOffsetCommit. ``verified_at`` is the end of the log when the transaction coordinator confirmed that the
+    transaction is open (KIP-890), None if it needed no confirmation.
+    """
+
+    message: TxnOffsetCommitRequest
+    verified_at: int | None = None
 
 
 @attrs.frozen
@@ -38,22 +59,31 @@ class EndTransaction:
 
 
 def commit(
-    step: Step, groups: dict[str, Group], offsets: Offsets, request: CoordinatorRequest, check: CheckProducer
+    step: Step,
+    groups: dict[str, Group],
+    consumers: ConsumerGroups,
+    offsets: Offsets,
+    request: CoordinatorRequest,
+    check: CheckProducer,
 ) -> Steps[None]:
     """Append the offsets to the transaction if the sender may commit for the group. Otherwise every partition gets the
     error.
     """
-    message: TxnOffsetCommitRequest = request.message
+    sent: TransactionalCommit = request.message
+    message = sent.message
     try:
-        _check_committer(groups.get(message.group_id), message)
+        if message.group_id in consumers.groups:
+            yield from consumers.check_transactional_commit(message)
+        else:
+            _check_committer(groups.get(message.group_id), message)
         if message.producer_id < 0:
             raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-        check(message.producer_id, message.producer_epoch, None)
+        check(message.producer_id, message.producer_epoch, verified_at=sent.verified_at)
         if not step.may_write():
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if (yield from batch_bytes(message)) > step.max_batch_bytes():
             raise KafkaError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
-        if message.group_id not in groups:
+        if message.group_id not in groups and message.group_id not in consumers.groups:
             groups[message.group_id] = Group(message.group_id, state_since_ms=step.timestamp_ms)
         refused = ErrorCode.NONE
     except KafkaError as error:
@@ -109,7 +139,7 @@ def _commit_one(
 def end(step: Step, token: Token, message: EndTransaction, check: CheckProducer) -> None:
     """Append the marker. The offsets of the transaction change once it is committed."""
     try:
-        check(message.producer_id, message.producer_epoch, message.marker)
+        check(message.producer_id, message.producer_epoch, marker=message.marker)
         if not step.may_write():
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
     except KafkaError as refused:

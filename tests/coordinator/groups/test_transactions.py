@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kraft.coordinator.core import TransactionalBatch
 from kraft.coordinator.groups.core import ForgetTopics
 from kraft.coordinator.groups.offsets import fetched
-from kraft.coordinator.groups.transactions import EndTransaction
+from kraft.coordinator.groups.transactions import EndTransaction, TransactionalCommit
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.offset_delete_request import (
     OffsetDeleteRequest,
@@ -43,7 +43,7 @@ class TransactionalDesk(Desk):
         core.check_producer = self._check
         return core
 
-    def _check(self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker | None) -> None:
+    def _check(self, *_: int, **__: Any) -> None:
         if self.refuses is not None:
             raise self.refuses
 
@@ -52,7 +52,7 @@ class TransactionalDesk(Desk):
         partitions = [TxnOffsetCommitRequestPartition(0, offset)]
         topics = [TxnOffsetCommitRequestTopic(topic, partitions)]
         fields = {"transactional_id": "x", "group_id": GROUP, "producer_id": producer_id, "topics": topics} | member
-        return self.send(TxnOffsetCommitRequest(**fields), 4)
+        return self.send(TransactionalCommit(TxnOffsetCommitRequest(**fields)), 4)
 
     def code(self, token: int) -> ErrorCode:
         [topic] = self.answers[token].topics

@@ -15,7 +15,7 @@ from kraft.metadata.image import Image
 from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
-_EPOCHS_VERSION = 9
+EPOCHS_VERSION = 9
 """The first version of OffsetCommit with member epochs."""
 
 
@@ -35,7 +35,7 @@ def check_commit(
     if epoch < 0 and not group.members:
         return
     member = known_member(group, member_id)
-    if member.classic is None and version < _EPOCHS_VERSION:
+    if member.classic is None and version < EPOCHS_VERSION:
         text = "OffsetCommit version 9 or above must be used by members using the modern group protocol."
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
     if epoch == member.member_epoch:

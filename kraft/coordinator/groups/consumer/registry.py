@@ -11,7 +11,7 @@ from collections.abc import Callable, Container
 import attrs
 
 from kraft.coordinator.core import NO_DEADLINE, CoordinatorRequest
-from kraft.coordinator.groups.consumer.committers import check_commit, check_fetch
+from kraft.coordinator.groups.consumer.committers import EPOCHS_VERSION, check_commit, check_fetch
 from kraft.coordinator.groups.consumer.decision import GroupDecision
 from kraft.coordinator.groups.consumer.group import ConsumerGroup, ConsumerMember, MemberState
 from kraft.coordinator.groups.consumer.records import ConsumerGroupRecord, group_tombstones
@@ -19,6 +19,7 @@ from kraft.coordinator.groups.consumer.replay import replay
 from kraft.coordinator.groups.rebalance import CoordinatorSettings, Step, join_error
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.offset_commit_request import OffsetCommitRequest
+from kraft.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 from kraft.metadata.image import Image
 from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -122,6 +123,23 @@ class ConsumerGroups:
         epoch = message.generation_id_or_member_epoch
         group = self.groups[message.group_id]
         yield from check_commit(group, message.member_id, epoch, version, partitions, self.image())
+
+    def check_transactional_commit(self, message: TxnOffsetCommitRequest) -> Steps[None]:
+        """Check the sender of TxnOffsetCommit, if the request names a member: the request may leave it out.
+
+        Raises:
+            KafkaError: UNKNOWN_MEMBER_ID, or ILLEGAL_GENERATION for a stale member epoch, which this API does not have.
+        """
+        if message.generation_id < 0 and not message.member_id and message.group_instance_id is None:
+            return
+        partitions = ((topic.name, each.partition_index) for topic in message.topics for each in topic.partitions)
+        group, epoch = self.groups[message.group_id], message.generation_id
+        try:
+            yield from check_commit(group, message.member_id, epoch, EPOCHS_VERSION, partitions, self.image())
+        except KafkaError as refused:
+            if refused.code is not ErrorCode.STALE_MEMBER_EPOCH:
+                raise
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION) from None
 
     def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
         """Raises KafkaError as :func:`.committers.check_fetch`."""

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from kraft.coordinator.groups.transactions import EndTransaction, TransactionalCommit
+from kraft.messages.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from kraft.records.control import EndTransactionMarker
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.coordinator.groups.consumer.desk import GROUP, ConsumerDesk, Member, T, image_of
 
@@ -26,6 +33,33 @@ def test_a_member_commits_with_its_epoch(member_id: str, epoch: int, version: in
     desk = ConsumerDesk(t=1)
     desk.beat("m1", 0)
     assert desk.commit(7, member_id=member_id, generation=epoch, version=version) == code
+    assert desk.committed() == ({} if code else {("t", 0): 7})
+
+
+@pytest.mark.parametrize(
+    ("member_id", "epoch", "code"),
+    [
+        ("m1", 1, ErrorCode.NONE),
+        ("", -1, ErrorCode.NONE),
+        ("m1", 2, ErrorCode.ILLEGAL_GENERATION),
+        ("m1", -1, ErrorCode.ILLEGAL_GENERATION),
+        ("m2", 1, NOBODY),
+    ],
+)
+def test_a_member_commits_in_a_transaction_with_its_epoch(member_id: str, epoch: int, code: ErrorCode) -> None:
+    """``OffsetMetadataManager.validateTransactionalOffsetCommit`` returns ILLEGAL_GENERATION for a stale epoch. A
+    request may leave the member out.
+    """
+    desk = ConsumerDesk(t=1)
+    desk.beat("m1", 0)
+    topics = [TxnOffsetCommitRequestTopic("t", [TxnOffsetCommitRequestPartition(0, 7)])]
+    sent = TxnOffsetCommitRequest("x", GROUP, 1, 0, generation_id=epoch, member_id=member_id, topics=topics)
+    answer = desk.ask(TransactionalCommit(sent), 5)
+    assert answer.topics[0].partitions[0].error_code == code
+    assert GROUP not in desk.core.groups, "the id has one group"
+    desk.restart()
+    assert GROUP not in desk.core.groups
+    desk.ask(EndTransaction(1, 0, EndTransactionMarker(True, 0)), 0)
     assert desk.committed() == ({} if code else {("t", 0): 7})
 
 
