@@ -6,7 +6,7 @@ records keep their offsets. A batch keeps its first and last offset, its produce
 producer stays even if it is empty, because it holds the producer's sequence (KIP-98).
 
 A tombstone expires at the delete horizon of its batch: ``delete.retention.ms`` after its first compaction (KIP-534).
-Control batches and transactional batches are copied unchanged.
+Records of aborted transactions are dropped, and then the markers of transactions without records, as tombstones are.
 
 ``Cleaning.run`` only reads sealed segments and writes ``.cleaned`` files beside them, so it may run on another thread.
 ``Log.replace_segments`` then puts them in place. After a crash ``recovery`` finishes or undoes the replacement.
@@ -23,7 +23,9 @@ import attrs
 from kraft.broker.producer_state import ProducerStates
 from kraft.config.topic import LogConfig
 from kraft.records.batch import NO_PRODUCER_ID, BatchHeader, CorruptBatch
+from kraft.records.control import EndTransactionMarker
 from kraft.records.record import Record, encode_batch, read_records
+from kraft.storage.cleaned_transactions import PassedTransactions
 from kraft.storage.flush import sync_file
 from kraft.storage.index import fits_index
 from kraft.storage.lookup import MAX_DECOMPRESSED_BYTES
@@ -37,6 +39,7 @@ from kraft.storage.segment import (
     remove_segment,
     rename_segment,
 )
+from kraft.storage.transaction_index import TransactionIndex
 
 _MAX_KEYS = 500_000
 """Hard limit of the offset map, some 70 MB. A log with more keys needs several compactions."""
@@ -80,6 +83,10 @@ class Cleaning:
     config: LogConfig
     last_offsets: dict[int, int]
     """Producer id → last offset of its last batch."""
+    last_epochs: dict[int, int]
+    """Producer id → epoch, of a producer without a batch. Its markers alone show its epoch."""
+    aborted: tuple[TransactionIndex, ...]
+    """The indexes of all segments. The first of them belong to ``segments``."""
 
     @classmethod
     def begin(
@@ -90,7 +97,11 @@ class Cleaning:
         last_offsets = {
             entry.producer_id: entry.batches[-1].last_offset for entry in producers.entries() if entry.batches
         }
-        return cls(tuple(covered), clean_end, config, last_offsets)
+        last_epochs = {entry.producer_id: entry.epoch for entry in producers.entries() if not entry.batches}
+        for segment in segments:
+            segment.aborted.load()  # here, because a load may repair the file
+        aborted = tuple(segment.aborted for segment in segments)
+        return cls(tuple(covered), clean_end, config, last_offsets, last_epochs, aborted)
 
     def run(
         self, now_ms: int, should_stop: Callable[[], bool] = lambda: False, let_go: Callable[[], None] = lambda: None
@@ -104,18 +115,20 @@ class Cleaning:
         try:
             offsets, end = self._offset_map(pace)
             mapped = [segment for segment in self.segments if segment.base_offset < end]
-            groups = []
+            groups, transactions, number = [], PassedTransactions(self.aborted), 0
             for old in _groups(mapped, self.config):
                 first = old[0]
                 remove_segment(first.directory, first.base_offset, CLEANED_SUFFIX)  # leftovers of a crash
                 new = Segment.create(first.directory, first.base_offset, first.index_interval_bytes, CLEANED_SUFFIX)
                 written.append(new)
                 for segment in old:
-                    self._copy(segment, new, offsets, now_ms, pace)
+                    transactions.enter(number, segment.base_offset, segment.next_offset)
+                    number += 1
+                    self._copy(segment, new, offsets, transactions, now_ms, pace)
                 _finish(new, old[-1])
                 groups.append(SegmentGroup(old, new))
             return Cleaned(end, tuple(groups))
-        except (FileNotFoundError, CorruptBatch) as failure:
+        except (OSError, CorruptBatch) as failure:
             for new in written:
                 discard(new)
             # Retention took a segment, or a truncation cut what this thread reads.
@@ -133,33 +146,63 @@ class Cleaning:
         A full map ends before the dirty part does.
         """
         offsets: dict[bytes, int] = {}
-        for segment in self.segments:
+        transactions = PassedTransactions(self.aborted)
+        for number, segment in enumerate(self.segments):
             if segment.next_offset <= self.clean_end:
                 continue
+            transactions.enter(number, segment.base_offset, segment.next_offset)
             for _, header, records in _batches(segment, self.clean_end, pace):
                 if len(offsets) + len(records) > _MAX_KEYS and offsets:
                     return offsets, header.base_offset
-                for record in pace.through(records):
-                    if record.key is not None and record.offset >= self.clean_end:
-                        offsets[_digest(record.key)] = record.offset
+                if header.is_control:
+                    for record in records:
+                        marker = EndTransactionMarker.from_record(record)
+                        if marker is not None:
+                            transactions.pass_marker(header, marker)
+                elif not transactions.pass_batch(header):
+                    for record in pace.through(records):
+                        if record.key is not None and record.offset >= self.clean_end:
+                            offsets[_digest(record.key)] = record.offset
         return offsets, self.segments[-1].next_offset if self.segments else self.clean_end
 
-    def _copy(self, old: Segment, new: Segment, offsets: dict[bytes, int], now_ms: int, pace: _Pace) -> None:
+    def _copy(
+        self,
+        old: Segment,
+        new: Segment,
+        offsets: dict[bytes, int],
+        transactions: PassedTransactions,
+        now_ms: int,
+        pace: _Pace,
+    ) -> None:
         for data, header, records in _batches(old, old.base_offset, pace):
-            if not header.is_control and not header.is_transactional:
+            expires_ms = now_ms + self.config.delete_retention_ms
+            horizon_ms = header.delete_horizon_ms
+            if header.is_control:
+                kept, is_needless = _passed(header, records, transactions, new)
+                if is_needless and horizon_ms is None:
+                    horizon_ms = expires_ms
+                elif is_needless and horizon_ms is not None and now_ms >= horizon_ms:
+                    # A start without a snapshot learns the epoch of such a producer from its last marker alone.
+                    kept = records if self._is_last_of_producer(header) else []
+            elif transactions.pass_batch(header):
+                kept = []
+            else:
                 kept = [record for record in pace.through(records) if _is_kept(record, header, offsets, now_ms)]
-                horizon_ms = header.delete_horizon_ms
                 if horizon_ms is None and any(record.value is None for record in kept):
-                    horizon_ms = now_ms + self.config.delete_retention_ms
-                if not kept and not self._is_last_of_producer(header):
-                    continue
-                if len(kept) < len(records) or horizon_ms != header.delete_horizon_ms:
-                    data = _rewrite(header, kept, horizon_ms)
-                    header = header._replace(max_timestamp=max((each.timestamp for each in kept), default=-1))
+                    horizon_ms = expires_ms
+            if not kept and not self._is_last_of_producer(header):
+                continue
+            if len(kept) < len(records) or horizon_ms != header.delete_horizon_ms:
+                data = _rewrite(header, kept, horizon_ms)
+                header = header._replace(max_timestamp=max((each.timestamp for each in kept), default=-1))
             new.append(data, [AppendedBatch(0, header.last_offset, header.max_timestamp)])
 
     def _is_last_of_producer(self, header: BatchHeader) -> bool:
-        return header.producer_id != NO_PRODUCER_ID and self.last_offsets.get(header.producer_id) == header.last_offset
+        if header.producer_id == NO_PRODUCER_ID:
+            return False
+        if header.is_control:
+            return self.last_epochs.get(header.producer_id) == header.producer_epoch
+        return self.last_offsets.get(header.producer_id) == header.last_offset
 
 
 @attrs.define
@@ -189,18 +232,28 @@ class _Pace:
 
 
 def _batches(segment: Segment, offset: int, pace: _Pace) -> Iterator[tuple[bytes, BatchHeader, list[Record]]]:
-    """Yield bytes, header and records of each batch from ``offset`` on. Control and transactional batches come without
-    records.
-    """
+    """Yield bytes, header and records of each batch from ``offset`` on."""
     file = segment.file
     start = segment.index.position_of(offset) if offset > segment.base_offset else 0
     for position, header in segment.headers(start):
         pace.begin_batch()
         data = read_batch(file.fileno(), position, header)
-        records: list[Record] = []
-        if not header.is_control and not header.is_transactional:
-            records = list(pace.through(read_records(data, 0, header, max_bytes=MAX_DECOMPRESSED_BYTES)))
-        yield data, header, records
+        yield data, header, list(pace.through(read_records(data, 0, header, max_bytes=MAX_DECOMPRESSED_BYTES)))
+
+
+def _passed(
+    header: BatchHeader, records: list[Record], transactions: PassedTransactions, new: Segment
+) -> tuple[list[Record], bool]:
+    """Pass a control batch. Return its records, and whether it is a marker that no record needs."""
+    is_needless = False
+    for record in records:
+        marker = EndTransactionMarker.from_record(record)
+        if marker is not None:
+            passed = transactions.pass_marker(header, marker)
+            is_needless = passed.is_needless
+            if passed.aborted is not None:
+                new.aborted.record(passed.aborted)
+    return records, is_needless
 
 
 def _is_kept(record: Record, header: BatchHeader, offsets: dict[bytes, int], now_ms: int) -> bool:
@@ -221,6 +274,8 @@ def _rewrite(header: BatchHeader, kept: list[Record], horizon_ms: int | None) ->
         producer_id=header.producer_id,
         producer_epoch=header.producer_epoch,
         base_sequence=header.base_sequence,
+        control=header.is_control,
+        transactional=header.is_transactional,
         timestamp_type=header.timestamp_type,
         delete_horizon_ms=horizon_ms,
     )
@@ -260,6 +315,8 @@ def _finish(new: Segment, last: Segment) -> None:
     os.fsync(new_file.fileno())
     sync_file(new.index.path)
     sync_file(new.time_index.path)
+    if len(new.aborted):
+        sync_file(new.aborted.path)
     new.next_offset = last.next_offset
 
 

@@ -42,11 +42,13 @@ class TransactionIndex:
         self._last_offset = -1
 
     def __len__(self) -> int:
-        if self._count is None:
-            self._load()
+        self.load()
         return self._count or 0
 
-    def _load(self) -> None:
+    def load(self) -> None:
+        """Look at the file, unless that was done before, and cut half an entry off its end."""
+        if self._count is not None:
+            return
         try:
             size = os.stat(self.path).st_size
         except FileNotFoundError:

@@ -126,17 +126,6 @@ def test_the_last_batch_of_a_producer_stays_empty(tmp_path: Path) -> None:
     log.close()
 
 
-def test_transactional_and_control_batches_are_left_alone(tmp_path: Path) -> None:
-    log = open_log(tmp_path, _settings())
-    _produce(log, [(b"k", b"1")], producer_id=7, producer_epoch=1, base_sequence=0, transactional=True)
-    _produce(log, [(b"k", b"2")])
-    _produce(log, [(b"k", b"3")])
-    log.roll()
-    _compact(log, 0, 2000)
-    assert [offset for offset, _, _ in _content(log)] == [0, 2]
-    log.close()
-
-
 def test_cleanable_logs(tmp_path: Path) -> None:
     """``min.cleanable.dirty.ratio``, ``min.compaction.lag.ms``, ``max.compaction.lag.ms``."""
     log = open_log(tmp_path, _settings())
