@@ -31,7 +31,7 @@ class ClassicProtocol(Message):
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class ClassicMemberMetadata(Message):
-    """Present if the member uses the classic protocol. (0+)
+    """Null if the member uses the consumer protocol. (0+)
 
     Attributes:
         session_timeout_ms: Session timeout in milliseconds.
@@ -60,7 +60,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         subscribed_topic_regex: Regular expression to which the member subscribes, or null.
         rebalance_timeout_ms: Rebalance timeout in milliseconds.
         server_assignor: Assignor that the member prefers, or null.
-        classic_member_metadata: Present if the member uses the classic protocol.
+        classic_member_metadata: Null if the member uses the consumer protocol.
     """
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
@@ -74,7 +74,7 @@ class ConsumerGroupMemberMetadataValue(Message):
     subscribed_topic_regex: str | None = ""
     rebalance_timeout_ms: int = -1
     server_assignor: str | None = ""
-    classic_member_metadata: ClassicMemberMetadata | None = None
+    classic_member_metadata: ClassicMemberMetadata | None = attrs.Factory(ClassicMemberMetadata)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("instance_id", "string", nullable=(0, OPEN)),
@@ -85,13 +85,5 @@ class ConsumerGroupMemberMetadataValue(Message):
         Field("subscribed_topic_regex", "string", nullable=(0, OPEN)),
         Field("rebalance_timeout_ms", "int32", default=-1),
         Field("server_assignor", "string", nullable=(0, OPEN)),
-        Field(
-            "classic_member_metadata",
-            "struct",
-            ClassicMemberMetadata,
-            nullable=(0, OPEN),
-            tag=0,
-            tagged=(0, OPEN),
-            default=None,
-        ),
+        Field("classic_member_metadata", "struct", ClassicMemberMetadata, nullable=(0, OPEN), tag=0, tagged=(0, OPEN)),
     )

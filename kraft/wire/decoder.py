@@ -206,7 +206,7 @@ class _DecoderWriter:
             return self.structure(field.item_struct)
         local, present = self.source.local(field.name), self.source.local("present")
         self.flush((present, "b"))
-        with self.source.block(f"if {present} < 0"):
+        with self.source.block(f"if {present} {'< 0' if field.tag is None else '== 0'}"):
             self.source.line(f"{local} = None")
         with self.source.block("else"):
             made = self.structure(field.item_struct)
@@ -293,7 +293,8 @@ class _DecoderWriter:
             source.line(f"{left} -= 1")
             self.count("1")
             if arrays:
-                source.line(f"{read} = {table}[{', '.join(self.counts)},]")
+                # The counts of tagged arrays follow those of the plain ones, and are no part of the shape.
+                source.line(f"{read} = {table}[{', '.join(self.counts[:arrays])},]")
 
     def least_size(self, field: Field) -> int:
         """Return the minimum size in bytes of an item of an array. It is never 0, or no count could be checked."""

@@ -253,7 +253,8 @@ class _EncoderWriter:
             return
         self.flush()
         with self.source.block(f"if {local} is None"):
-            self.source.line('out += b"\\xff"')
+            # A tagged structure has an unsigned varint as its mark, another one a signed byte.
+            self.source.line('out += b"\\xff"' if field.tag is None else 'out += b"\\x00"')
         with self.source.block("else"):
             self.source.line('out += b"\\x01"')
             self.structure(field.item_struct, local)

@@ -15,6 +15,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kraft.messages.api_versions_request import ApiVersionsRequest
+from kraft.messages.consumer_group_current_member_assignment_value import (
+    ConsumerGroupCurrentMemberAssignmentValue,
+    CurrentTopicPartitions,
+)
+from kraft.messages.consumer_group_member_metadata_value import (
+    ClassicMemberMetadata,
+    ConsumerGroupMemberMetadataValue,
+)
 from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.describe_topic_partitions_request import Cursor, DescribeTopicPartitionsRequest
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
@@ -268,6 +276,26 @@ def test_nullable_structures_are_led_by_a_byte() -> None:
     assert without == b"\x01" + struct.pack(">i", 2000) + b"\xff\x00"
     request = DescribeTopicPartitionsRequest(cursor=Cursor("a", 3))
     assert decode(DescribeTopicPartitionsRequest, 0, encode(request, 0))[0] == request
+
+
+def test_tagged_nullable_structures_are_led_by_an_unsigned_varint() -> None:
+    """Apache's generated code: a null is 0, unlike the -1 of a structure without a tag, and is not the default."""
+    cls = ConsumerGroupMemberMetadataValue
+    null, default = (encode(cls(classic_member_metadata=value), 0) for value in (None, ClassicMemberMetadata()))
+    assert null.endswith(b"\x01" + b"\x00\x01\x00")
+    assert len(default) == len(null) - 3
+    filled = cls(classic_member_metadata=ClassicMemberMetadata(7))
+    assert encode(filled, 0).endswith(b"\x01\x00\x07" + b"\x01" + struct.pack(">i", 7) + b"\x01\x00")
+    for message in (cls(classic_member_metadata=None), cls(), filled):
+        assert decode(cls, 0, encode(message, 0))[0] == message
+
+
+def test_rows_of_one_shape_may_have_tagged_arrays_or_none() -> None:
+    """The rows of a shape are read at once. A tagged array is no part of the shape, and the first row may lack it."""
+    rows = [CurrentTopicPartitions(UUID(int=number), [number], [7] * (number % 3 == 2)) for number in range(9)]
+    message = ConsumerGroupCurrentMemberAssignmentValue(assigned_partitions=rows)
+    encoded = encode(message, 0)
+    assert decode(ConsumerGroupCurrentMemberAssignmentValue, 0, encoded) == (message, len(encoded))
 
 
 def test_records_are_a_view_of_the_buffer() -> None:
