@@ -228,6 +228,7 @@ def test_a_static_member_that_does_not_return_is_fenced() -> None:
     desk.beat("m1", -2, instance_id="i")
     desk.pass_time(SESSION_S + 1)
     assert not desk.consumer_group.members
+    assert not desk.consumer_group.static_members
 
 
 def test_topics_without_a_subscription_are_revoked() -> None:
