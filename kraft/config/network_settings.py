@@ -143,7 +143,8 @@ class NetworkSettings:
     )
     request_timeout_ms: int = integer(
         30_000,
-        "How long a coordinator waits for the ends of transactions. Other requests to a node have limits of their own.",
+        "How long a coordinator waits for the ends of transactions, and a client for a controller without ZooKeeper. "
+        "Other requests to a node have limits of their own.",
         limit=at_least(1),
     )
     socket_send_buffer_bytes: int = integer(

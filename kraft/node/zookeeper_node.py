@@ -106,7 +106,8 @@ class ZooKeeperNode:
         self.trace = Trace(self.world.clock, self.config.node_id)
         self.watch = LoopWatch(self.registry, self.trace, self.world.watch_steps)
         core = LegacyController(legacy_controller_config(self.config), self.world.new_uuid, self.world.random)
-        self.controller = LegacyControllerDriver(self.world, core, self.trace, self.registry)
+        timeout_s = self.config.network.request_timeout_ms / 1000
+        self.controller = LegacyControllerDriver(self.world, core, self.trace, self.registry, timeout_s)
 
     async def run(self, *, task_status: trio.TaskStatus[Bound | None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run until ``stopping`` is set and the node has shut down in order.

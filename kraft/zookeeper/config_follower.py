@@ -17,7 +17,7 @@ from kraft.metadata.image import ResourceType
 from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.world.clock import Clock
 from kraft.zookeeper.config_store import ConfigStore
-from kraft.zookeeper.operations import ChildNames, Children, Delete, Get, Znode, ZnodeChanged
+from kraft.zookeeper.operations import ChildNames, Children, Create, Delete, Get, Znode, ZnodeChanged
 from kraft.zookeeper.session import SessionLost
 from kraft.zookeeper.znodes.cluster import BROKER_ENTITIES, DEFAULT_ENTITY, TOPIC_ENTITIES, Entity, config_path
 from kraft.zookeeper.znodes.fields import MalformedZnode
@@ -88,7 +88,8 @@ class ConfigFollower:
     async def _follow(self) -> None:
         zookeeper = self.store.zookeeper
         reads_all, self._reads_all = self._reads_all, False
-        (listed,) = await zookeeper.perform((Children(CONFIG_CHANGES, watch=True),))
+        # The parent exists unless a person deletes it, which the watch reports.
+        _, listed = await zookeeper.perform((Create(CONFIG_CHANGES), Children(CONFIG_CHANGES, watch=True)))
         names = sorted(listed.names) if isinstance(listed, ChildNames) else []
         before = {} if reads_all else self._announced
         new = [name for name in names if name not in before]

@@ -16,7 +16,7 @@ import trio
 
 from kraft.metrics import Registry
 from kraft.rpc.client import Connection, open_connection
-from kraft.wire.errors import KafkaError
+from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.trace import Trace
 from kraft.world.world import World
 from kraft.zookeeper.controller.core import LegacyController
@@ -85,9 +85,13 @@ class LegacyControllerDriver:
     with the response of a broker that is not the controller; and ``at_zk_broker = ask_controller`` in the API's file.
     """
 
-    def __init__(self, world: World, core: LegacyController, trace: Trace, registry: Registry) -> None:
+    def __init__(
+        self, world: World, core: LegacyController, trace: Trace, registry: Registry, request_timeout_s: float = 30.0
+    ) -> None:
         self.core = core
         self._world = world
+        self._request_timeout_s = request_timeout_s
+        self._has_expired = self._is_stopped = False
         self._metrics = LegacyControllerMetrics(registry, core, self._waiting_events)
         self._elected, self._resigned = trace.of(ControllerElected), trace.of(ControllerResigned)
         self._channels: dict[Incarnation, _Channel] = {}
@@ -100,6 +104,7 @@ class LegacyControllerDriver:
         """
         assert self._events is None, "one session at a time"
         self._events, inbox = trio.open_memory_channel[_Queued](INBOX_EVENTS)
+        self._has_expired = self._is_stopped = False
         async with trio.open_nursery() as nursery:
             queued = self._queued(SessionStarted())
             try:
@@ -110,9 +115,9 @@ class LegacyControllerDriver:
                     if wait.cancelled_caught:
                         queued = self._queued(RebalanceDue())
             except SessionLost:
-                pass
+                self._has_expired = True
             finally:
-                self._events = None
+                self._events, self._is_stopped = None, not self._has_expired
                 self._end_session(inbox)
                 nursery.cancel_scope.cancel()
 
@@ -123,18 +128,25 @@ class LegacyControllerDriver:
         if isinstance(event, ZnodeChanged):
             await self._events.send(self._queued(event))
         elif event is SessionState.EXPIRED:
+            self._has_expired = True
             await self._events.send(self._queued(SessionExpired()))
 
     async def answer(self, message: Any, version: int) -> Any:
-        """Give the controller a request, and return the response, which is NOT_CONTROLLER without a session."""
+        """Give the controller a request, and return the response, which is NOT_CONTROLLER without a session.
+
+        Raises KafkaError REQUEST_TIMED_OUT after ``request_timeout_s``, because ZooKeeper may be gone. The controller
+        may perform the request later.
+        """
         pending = _Pending()
         request = ApiRequest(pending, message, version)
-        if self._events is not None:
-            await self._events.send(self._queued(request))
-        else:
-            self._perform(self.core.step(self._world.clock.now_s(), request), None)
-        await pending.done.wait()
-        return pending.response
+        with trio.move_on_after(self._request_timeout_s):
+            if self._events is not None:
+                await self._events.send(self._queued(request))
+            else:
+                self._perform(self.core.step(self._world.clock.now_s(), request), None)
+            await pending.done.wait()
+            return pending.response
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "the controller waits for ZooKeeper")
 
     def _queued(self, event: LegacyEvent) -> _Queued:
         return _Queued(event, self._metrics.clock())
@@ -178,7 +190,8 @@ class LegacyControllerDriver:
             if self._elected.listeners:
                 self._elected.emit(ControllerElected(*self._elected.now(), role.epoch, role.reason))
         else:
-            logger.warning("no longer the controller of epoch %d: %s", role.epoch, role.reason)
+            level = logging.INFO if self._is_stopped else logging.WARNING
+            logger.log(level, "no longer the controller of epoch %d: %s", role.epoch, role.reason)
             if self._resigned.listeners:
                 self._resigned.emit(ControllerResigned(*self._resigned.now(), role.epoch, role.reason))
 

@@ -14,7 +14,7 @@ from kraft.metadata.image import ResourceType
 from kraft.world.clock import Clock
 from kraft.zookeeper.config_follower import EXPIRATION_MS, ConfigFollower
 from kraft.zookeeper.config_store import ConfigStore
-from kraft.zookeeper.operations import Create, ZnodeChanged
+from kraft.zookeeper.operations import Create, Delete, ZnodeChanged
 from kraft.zookeeper.znodes.cluster import config_path, encode_config
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, encode_config_change
 from tests.support.memory_zookeeper import MemoryZooKeeper
@@ -185,6 +185,21 @@ async def test_announcements_are_deleted_after_a_quarter_of_an_hour(autojump_clo
             scene.announce(encode_config_change("topics/orders"))
         await scene.settled()
         assert scene.announcements == ["0000000001", "0000000002"]
+
+
+async def test_a_deleted_parent_of_the_announcements_is_created_again() -> None:
+    """Brokers create it at their start (KafkaZkClient.createTopLevelPaths). Without it no change could be announced."""
+    scene = Scene()
+    async with scene.running():
+        await scene.settled()
+        scene.zookeeper.tree.perform(None, Delete(CONFIG_CHANGES))
+        assert scene.zookeeper.tree.changed
+        scene.zookeeper.tree.changed.clear()
+        scene.follower.announcements_changed()
+        await scene.settled()
+        scene.put("topics", "orders", retention_ms="6")
+        scene.announce(encode_config_change("topics/orders"))
+        assert await scene.settled() == [(ResourceType.TOPIC, "orders", {"retention.ms": "6"})]
 
 
 async def test_settings_that_allow_unclean_leaders_are_reported() -> None:

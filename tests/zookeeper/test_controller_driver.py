@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -24,7 +25,7 @@ from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.simulation.virtual_network import VirtualNetwork, at_once
-from kraft.wire.errors import ErrorCode
+from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.trace import Trace, TraceEvent
 from kraft.zookeeper.controller.active import LegacyControllerConfig
 from kraft.zookeeper.controller.core import LegacyController
@@ -146,6 +147,38 @@ async def test_all_that_wait_are_answered_when_the_session_is_lost() -> None:
             assert size.value == INBOX_EVENTS
             opened.lose()
     assert codes == [ErrorCode.NOT_CONTROLLER] * (2 * INBOX_EVENTS)
+
+
+async def test_a_request_does_not_wait_for_ever_for_zookeeper(autojump_clock: object) -> None:
+    """``request.timeout.ms``: the client has given the request up by then, and the connection has others to serve."""
+    scene = Scene()
+    began_s = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(scene.driver.run, TreeSession(scene.tree))
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(KafkaError, match="waits for ZooKeeper") as refused:
+            await scene.code()
+        nursery.cancel_scope.cancel()
+    assert refused.value.code is ErrorCode.REQUEST_TIMED_OUT
+    assert trio.current_time() - began_s == pytest.approx(30.0)
+
+
+@pytest.mark.parametrize("expires", [False, True])
+async def test_only_an_ended_session_is_a_warning(caplog: pytest.LogCaptureFixture, expires: bool) -> None:
+    """A controller that is stopped resigns as well, and an operator has nothing to look for."""
+    scene = Scene()
+    caplog.set_level(logging.INFO)
+    with trio.fail_after(LIMIT_S):
+        async with trio.open_nursery() as nursery:
+            opened = TreeSession(scene.tree)
+            opened.connect()
+            nursery.start_soon(scene.driver.run, opened)
+            await trio.testing.wait_all_tasks_blocked()
+            if expires:
+                await scene.driver.changed(SessionState.EXPIRED)
+            nursery.cancel_scope.cancel()
+    (resigned,) = (each for each in caplog.records if "no longer the controller" in each.message)
+    assert resigned.levelno == (logging.WARNING if expires else logging.INFO)
 
 
 async def test_a_late_event_of_a_session_does_not_end_the_next_one() -> None:
