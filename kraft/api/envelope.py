@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ipaddress
 import struct
-from typing import Final
 
 from kraft.api.context import ControllerContext
 from kraft.api.dispatcher import refusal
@@ -37,11 +36,7 @@ ROW = Api(
     quota=Quota.NONE,
 )
 
-#: Apache Kafka forwards these too, but they have no file here yet: the error is UNSUPPORTED_VERSION, not
-#: INVALID_REQUEST.
-FORWARDED_ELSEWHERE: Final = frozenset({ApiKey.ALTER_CLIENT_QUOTAS, ApiKey.ALTER_USER_SCRAM_CREDENTIALS})
-
-_REFUSED = frozenset(ApiKey) - FORWARDABLE - FORWARDED_ELSEWHERE
+_REFUSED = frozenset(ApiKey) - FORWARDABLE
 _VERSION = struct.Struct(">h")
 _API_KEY = struct.Struct(">h")
 _FRAME_LENGTH_BYTES = 4

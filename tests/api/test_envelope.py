@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from kraft.api.envelope import FORWARDED_ELSEWHERE, unwrap_request
+from kraft.api.envelope import unwrap_request
 from kraft.api.forwarding import unwrap_response, wrap_request
-from kraft.api.index import rows
-from kraft.messages.alter_client_quotas_request import AlterClientQuotasRequest
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
@@ -84,11 +82,6 @@ def _counted(message: Callable[[Request], Message], keys: list[int]) -> Callable
     return counted
 
 
-def test_forwarded_apis_have_no_file_here() -> None:
-    """Its file adds a row, in which the API is forwardable."""
-    assert not FORWARDED_ELSEWHERE & {row.key for row in rows()}
-
-
 def test_the_client_is_known_on_the_other_side() -> None:
     inner = unwrap_request(wrap_request(received(CREATE, 7)), CLIENT)
     assert (inner.connection.principal, inner.connection.host) == ("User:alice", "10.1.2.3")
@@ -124,7 +117,6 @@ def sealed(**changes: Any) -> EnvelopeRequest:
         (sealed(request_data=struct.pack(">hhih", 30_000, 0, 1, -1)), ErrorCode.UNSUPPORTED_VERSION),
         (sealed(request_data=struct.pack(">hhih", 19, 99, 1, -1)), ErrorCode.UNSUPPORTED_VERSION),
         (sealed(request_data=struct.pack(">hhih", 19, 2, 1, -1) + b"\xff"), ErrorCode.UNSUPPORTED_VERSION),
-        (wrap_request(received(AlterClientQuotasRequest(), 1)), ErrorCode.UNSUPPORTED_VERSION),
     ],
     ids=[
         "no principal",
@@ -138,7 +130,6 @@ def sealed(**changes: Any) -> EnvelopeRequest:
         "an unknown API",
         "an unknown version",
         "a request that ends early",
-        "an API that is not there yet",
     ],
 )
 async def test_a_request_that_is_not_forwardable_is_refused(

@@ -23,8 +23,6 @@ NOT_OFFERED = {
     "SASL": {
         ApiKey.SASL_HANDSHAKE,
         ApiKey.SASL_AUTHENTICATE,
-        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
-        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
         38,  # CreateDelegationToken
         39,  # RenewDelegationToken
         40,  # ExpireDelegationToken
@@ -39,7 +37,6 @@ NOT_OFFERED = {
         ApiKey.DESCRIBE_TRANSACTIONS,
         ApiKey.LIST_TRANSACTIONS,
     },
-    "quotas": {ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_CLIENT_QUOTAS},
     "the new consumer groups, which 3.9 refuses with ZooKeeper": {68, 69},
     "replicas that move between directories": {ApiKey.ALTER_REPLICA_LOG_DIRS},
     "forwarding to a KRaft controller (KIP-866)": {ApiKey.ENVELOPE},
