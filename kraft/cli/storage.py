@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kraft.cli.feature_levels import feature_dependencies, version_mapping
+from kraft.cli.feature_levels import feature_dependencies, levels_of_release, version_mapping
 from kraft.cli.storage_info import look_at
 from kraft.config.broker import NodeConfig
 from kraft.config.features import (
@@ -80,23 +80,29 @@ def format_command(
     if config.in_zookeeper_mode:
         message = "The kafka configuration file appears to be for a legacy cluster."
         raise click.ClickException(f"{message} Formatting is only supported for clusters in KRaft mode.")
-    level = metadata_level(release_version, features)
+    levels = feature_levels(release_version, features)
+    level = levels.pop(METADATA_VERSION)
     try:
         uuid_from_text(cluster_id)
     except ValueError as error:
         message = f"Cluster ID string {one_line(cluster_id)} does not appear to be a valid UUID: {error}"
         raise click.ClickException(message) from None
     try:
-        formatted = format_directories(config, cluster_id, level, ignore_formatted=ignore_formatted)
+        formatted = format_directories(
+            config, cluster_id, level, sorted(levels.items()), ignore_formatted=ignore_formatted
+        )
     except StorageError as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:
         message = f"Cannot format {one_line(error.filename)}: {error.strerror}"
         raise click.ClickException(message) from None
     if formatted:
-        record = f"FeatureLevelRecord(name='{METADATA_VERSION}', featureLevel={level}) at version 0"
+        records = ", ".join(
+            f"ApiMessageAndVersion(FeatureLevelRecord(name='{name}', featureLevel={number}) at version 0)"
+            for name, number in [(METADATA_VERSION, level), *sorted(levels.items())]
+        )
         click.echo(
-            f"Bootstrap metadata: BootstrapMetadata(records=[ApiMessageAndVersion({record})], "
+            f"Bootstrap metadata: BootstrapMetadata(records=[{records}], "
             f"metadataVersionLevel={level}, source=format command)"
         )
     for directory in formatted:
@@ -130,24 +136,27 @@ def load_config(path: str) -> NodeConfig:
     return loaded.config
 
 
-def metadata_level(release_version: str | None, features: tuple[str, ...]) -> int:
-    """Return the metadata.version to format with: that of the release, or that among ``features``.
+def feature_levels(release_version: str | None, features: tuple[str, ...]) -> dict[str, int]:
+    """Return the levels to format with, of metadata.version and of the other features above level 0.
 
-    Raises ClickException if both name one, or if these nodes do not support a level.
+    A release gives all levels as far as these nodes support them (KIP-1022), and ``features`` replace some.
+
+    Raises ClickException if both name metadata.version, or if these nodes do not support a level.
     """
     try:
-        levels = dict(map(parse_feature, features))
+        wanted = dict(map(parse_feature, features))
+        level = DEFAULT_METADATA_LEVEL if release_version is None else parse_release(release_version)
     except ValueError as error:
         raise click.ClickException(one_line(error)) from None
-    for name, level in levels.items():
+    for name, number in wanted.items():
         low, high = SUPPORTED_FEATURES.get(name, (0, 0))
-        if not low <= level <= high:
-            raise click.ClickException(f"{name} can be {low} to {high} here, not {level}")
+        if not low <= number <= high:
+            raise click.ClickException(f"{name} can be {low} to {high} here, not {number}")
     if release_version is None:
-        return levels.get(METADATA_VERSION, DEFAULT_METADATA_LEVEL)
-    if METADATA_VERSION in levels:
+        levels = {METADATA_VERSION: level}
+    elif METADATA_VERSION in wanted:
         raise click.ClickException(f"Use --release-version instead of --feature {METADATA_VERSION}=X")
-    try:
-        return parse_release(release_version)
-    except ValueError as error:
-        raise click.ClickException(str(error)) from None
+    else:
+        released = levels_of_release(release_version)
+        levels = {name: min(number, SUPPORTED_FEATURES.get(name, (0, 0))[1]) for name, number in released.items()}
+    return {name: number for name, number in {**levels, **wanted}.items() if number}

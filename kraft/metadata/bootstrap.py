@@ -6,6 +6,7 @@ from 0 and every epoch and timestamp is 0, so that the same level always gives t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from kraft.config.features import METADATA_VERSION
@@ -23,16 +24,20 @@ from kraft.wire.decode_error import DecodeError
 _MAX_BYTES = 2**20
 
 
-def bootstrap_checkpoint(level: int) -> bytes:
-    """Return the file for a new cluster at ``level`` of ``metadata.version``."""
+def bootstrap_checkpoint(level: int, features: Iterable[tuple[str, int]] = ()) -> bytes:
+    """Return the file for a new cluster at ``level`` of ``metadata.version``, and at levels of other features."""
     header = control_record(ControlType.SNAPSHOT_HEADER, encode(SnapshotHeaderRecord(), 0), offset=0, timestamp=0)
-    value = encode_record(FeatureLevelRecord(name=METADATA_VERSION, feature_level=level), 0)
-    footer = control_record(ControlType.SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0), offset=2, timestamp=0)
+    records = [
+        Record(offset, 0, None, encode_record(FeatureLevelRecord(name=name, feature_level=number), 0))
+        for offset, (name, number) in enumerate([(METADATA_VERSION, level), *features], 1)
+    ]
+    end = 1 + len(records)
+    footer = control_record(ControlType.SNAPSHOT_FOOTER, encode(SnapshotFooterRecord(), 0), offset=end, timestamp=0)
     return b"".join(
         (
             encode_batch([header], base_offset=0, control=True),
-            encode_batch([Record(1, 0, None, value)], base_offset=1),
-            encode_batch([footer], base_offset=2, control=True),
+            encode_batch(records, base_offset=1),
+            encode_batch([footer], base_offset=end, control=True),
         )
     )
 

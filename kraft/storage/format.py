@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from uuid import UUID
 
 from kraft.config.broker import NodeConfig
@@ -18,11 +18,14 @@ def format_directories(
     config: NodeConfig,
     cluster_id: str,
     level: int,
+    features: Iterable[tuple[str, int]] = (),
     *,
     ignore_formatted: bool,
     new_uuid: Callable[[], UUID] = random_uuid,
 ) -> list[str]:
     """Format every unformatted directory of a node and return them; ``level`` is the level of ``metadata.version``.
+
+    ``features`` has the levels of other features.
 
     ``new_uuid`` makes the ids of the directories. If one directory is unsuitable, none is changed.
 
@@ -46,7 +49,7 @@ def format_directories(
                 f"Log directory {directory} belongs to node {meta.node_id} of cluster {meta.cluster_id}, "
                 f"and this is node {config.node_id} of cluster {cluster_id}"
             )
-    bootstrap = bootstrap_checkpoint(level)
+    bootstrap = bootstrap_checkpoint(level, features)
     for directory in fresh:
         meta = MetaProperties(cluster_id, config.node_id, new_uuid())
         format_directory(directory, meta, bootstrap, ignore_formatted=False)

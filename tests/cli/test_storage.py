@@ -115,8 +115,28 @@ def test_ignore_formatted_does_not_ignore_another_cluster(config: Path) -> None:
 def test_format_with_a_release(config: Path, tmp_path: Path, release: str, level: int) -> None:
     result = run("storage", "format", "-c", config, "-t", CLUSTER_ID, "-r", release)
     assert f"with metadata.version {NAME_OF_LEVEL[level]}." in result.output
-    (record,) = read_bootstrap((tmp_path / "a" / "bootstrap.checkpoint").read_bytes())
+    record, *_ = read_bootstrap((tmp_path / "a" / "bootstrap.checkpoint").read_bytes())
     assert record.feature_level == level
+
+
+@pytest.mark.parametrize(
+    ("options", "levels"),
+    [
+        (["-f", "group.version=1"], {"metadata.version": 21, "group.version": 1}),
+        (["-r", "4.3"], {"metadata.version": 30, "group.version": 1}),
+        (["-r", "4.3", "-f", "group.version=0"], {"metadata.version": 30}),
+        (["-r", "3.9", "-f", "group.version=1"], {"metadata.version": 21, "group.version": 1}),
+    ],
+)
+def test_format_with_the_features_of_a_cluster(
+    config: Path, tmp_path: Path, options: list[str], levels: dict[str, int]
+) -> None:
+    """KIP-1022: a release gives the levels of all features, and an option replaces one. Level 0 has no record."""
+    result = run("storage", "format", "-c", config, "-t", CLUSTER_ID, *options)
+    assert result.exit_code == 0, result.output
+    records = read_bootstrap((tmp_path / "a" / "bootstrap.checkpoint").read_bytes())
+    assert [(record.name, record.feature_level) for record in records] == list(levels.items())
+    assert all(f"name='{name}', featureLevel={level})" in result.output for name, level in levels.items())
 
 
 def test_format_accepts_no_initial_controllers(config: Path, tmp_path: Path) -> None:
@@ -132,7 +152,7 @@ def test_format_accepts_no_initial_controllers(config: Path, tmp_path: Path) -> 
     [
         (["-t", CLUSTER_ID, "-f", "kraft.version=1"], "kraft.version can be 0 to 0 here, not 1"),
         (["-t", CLUSTER_ID, "-f", "metadata.version=31"], "metadata.version can be 7 to 30 here, not 31"),
-        (["-t", CLUSTER_ID, "-f", "group.version=1"], "group.version can be 0 to 0 here, not 1"),
+        (["-t", CLUSTER_ID, "-f", "group.version=2"], "group.version can be 0 to 1 here, not 2"),
         (["-t", CLUSTER_ID, "-f", "kraft.version"], "'kraft.version' is not NAME=LEVEL"),
         (["-t", CLUSTER_ID, "-r", "3.9", "-f", "metadata.version=21"], "Use --release-version instead of"),
         (["-t", "short"], "Cluster ID string short does not appear to be a valid UUID"),
