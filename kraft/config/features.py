@@ -41,8 +41,8 @@ MAX_METADATA_LEVEL = 30
 #: The level of a new cluster: the highest one that nodes of Apache Kafka 3.9 may join. It can be upgraded at any time.
 DEFAULT_METADATA_LEVEL = 21
 
-#: The features that a node registers and reports: (lowest, highest level). kraft.version 0 means static voters,
-#: group.version 1 allows consumer groups of KIP-848.
+#: The features that a node registers and reports: (lowest, highest level). A level is here once everything that it
+#: allows is served. kraft.version 0 means static voters, group.version 1 allows consumer groups of KIP-848.
 SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     METADATA_VERSION: (MIN_METADATA_LEVEL, MAX_METADATA_LEVEL),
     KRAFT_VERSION: (0, 0),

@@ -49,9 +49,7 @@ PARTING = (
     "If a replica is older than the whole log, this node sends the diverging epoch 0; Apache Kafka the replica's epoch."
 )
 NO_TEXT = "This node sends no error message with error code 0."
-FEATURES = (
-    "This node supports no feature but metadata.version: other features have level 0 here, and the quorum is static."
-)
+FEATURES = "This node supports only static voters (kraft.version 0), and of other features the levels that it serves."
 NO_DIRECTORY = "This controller fences a broker whose last directory failed; Apache Kafka waits for the broker to stop."
 ONLY_ACTIVE = (
     "Only the active controller answers these requests; in Apache Kafka the other controllers answer from their images."

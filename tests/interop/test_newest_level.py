@@ -55,8 +55,9 @@ def test_a_mixed_cluster_goes_to_the_newest_level(tmp_path: Path, voters: Sequen
         traffic.create("before", replication_factor=2)
         traffic.write("before", 20)
         assert levels(cluster) == {"3.9-IV0"}
-        upgrade = kraft("features", "--bootstrap-server", cluster.bootstrap_servers, "upgrade", "--metadata", "4.3")
-        assert upgrade == "metadata.version was upgraded to 30.\n"
+        wanted = ("--metadata", "4.3", "--feature", "group.version=1")
+        upgrade = kraft("features", "--bootstrap-server", cluster.bootstrap_servers, "upgrade", *wanted)
+        assert upgrade == "group.version was upgraded to 1.\nmetadata.version was upgraded to 30.\n"
 
         brokers = [cluster.nodes[broker].bootstrap_servers for broker in cluster.brokers]
         won: set[str] = set()
