@@ -1,8 +1,8 @@
 """The transactions that compaction passes while it walks a log, as ``CleanedTransactionMetadata`` in Kafka.
 
-Records of an aborted transaction are removed at once. A marker stays while its transaction has records, because a
-consumer needs it to tell where the transaction ends; then it stays for ``delete.retention.ms``, as a tombstone does
-(KIP-534). An abort stays in the index of its segment for as long as the walk met records of it.
+Records of an aborted transaction are removed at once. A marker stays while its transaction has records, because it
+shows consumers the end of the transaction. Later it stays for ``delete.retention.ms``, as a tombstone does (KIP-534).
+The index of a segment keeps an abort as long as the walk met records of it.
 """
 
 from __future__ import annotations
