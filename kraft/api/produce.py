@@ -53,7 +53,6 @@ from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.wire.mapped import mapped
-from kraft.wire.splice import Records
 from kraft.world.turns import Turns, give_turn
 
 ROW = Api(
@@ -124,7 +123,7 @@ async def _transactional(broker: BrokerContext, version: int, message: ProduceRe
     wanted = await unverified(broker, _partitions(broker, version, named))
     if len(wanted.producers) > 1:
         return error(message, version, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    produced = _Verified(broker, message.acks, version, wanted)
+    produced = _Produced(broker, message.acks, version, wanted)
     if not wanted.log_ends:
         return await _append(produced, message, named)
 
@@ -198,8 +197,9 @@ class _Uncommitted:
 class _Produced:
     """The partitions of one request: appended, waiting for a longer append, or waiting to be committed."""
 
-    def __init__(self, broker: BrokerContext, acks: int, version: int) -> None:
+    def __init__(self, broker: BrokerContext, acks: int, version: int, wanted: Unverified | None = None) -> None:
         self._broker = broker
+        self._wanted = wanted
         self._acks = acks
         self._version = version
         self._failed = False
@@ -221,7 +221,8 @@ class _Produced:
             partition = replicas.leader_of(name, data.index)
             if self._acks == ACKS_ALL:
                 partition.check_min_insync()
-            appended = self._append(partition, data.records)
+            verified_at = None if self._wanted is None else self._wanted.check(name, data.index)
+            appended = append_produced(partition, data.records, self._version, self._broker.clock.now_ms(), verified_at)
         except (KafkaError, OSError) as failure:
             self._refuse(answer, name, partition, failure)
         else:
@@ -230,9 +231,6 @@ class _Produced:
             else:
                 self._appended(answer, partition, appended)
         return answer
-
-    def _append(self, partition: HostedPartition, records: Records) -> AppendInfo | LongAppend:
-        return append_produced(partition, records, self._version, self._broker.clock.now_ms())
 
     async def append_long(self) -> None:
         """Append the batches that take longer."""
@@ -290,18 +288,6 @@ class _Produced:
         if isinstance(failure, RefusedRecords):
             answer.error_message = failure.message
             answer.record_errors = [BatchIndexAndErrorMessage(index, failure.message) for index in failure.indexes]
-
-
-class _Verified(_Produced):
-    """The partitions of a transactional request."""
-
-    def __init__(self, broker: BrokerContext, acks: int, version: int, wanted: Unverified) -> None:
-        super().__init__(broker, acks, version)
-        self._wanted = wanted
-
-    def _append(self, partition: HostedPartition, records: Records) -> AppendInfo | LongAppend:
-        verified_at = self._wanted.check(partition.topic, partition.index)
-        return append_produced(partition, records, self._version, self._broker.clock.now_ms(), verified_at)
 
 
 def error(
