@@ -50,7 +50,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 class Reader:
-    """A member. It counts the records that it reads, and commits them when told."""
+    """A member. It keeps the records that it reads, and commits on request."""
 
     def __init__(self, cluster: Cluster, client_id: str, **settings: str) -> None:
         self.consumer = ck.Consumer(

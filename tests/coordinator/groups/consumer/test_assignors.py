@@ -82,9 +82,9 @@ def test_uniform_moves_partitions_to_a_new_subscriber_of_one_topic() -> None:
     assert shares == {"m0": {t: {0, 1}}, "m1": {t: {2, 3}}}
 
 
-def test_previous_targets_that_overlap_are_divided() -> None:
-    """A damaged log must not give a partition to two members."""
+def test_wrong_previous_targets_are_corrected() -> None:
+    """A damaged log must not give a partition to two members, nor assign one that does not exist."""
     t = TOPICS[0]
-    everything = {t: {0, 1}}
-    shares = finished(assign_uniform(members([frozenset({t})] * 2, {"m0": everything, "m1": everything}), {t: 2}))
-    assert shares == {"m0": {t: {0}}, "m1": {t: {1}}}
+    wrong = {t: {0, 1, 7}}
+    shares = finished(assign_uniform(members([frozenset({t})] * 2, {"m0": wrong, "m1": wrong}), {t: 4}))
+    assert shares == {"m0": {t: {0, 1}}, "m1": {t: {2, 3}}}
