@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from tests.interop.traffic import TIMEOUT_S, Traffic
 from tests.support.eventually import eventually
-from tests.support.node_process import OURS
+from tests.support.node_process import OURS, Kind
 from tests.support.writer import Writer
 from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, legacy_cluster
 
@@ -22,6 +23,7 @@ APACHE_ID, OUR_ID = 1, 2
 TOPIC = "orders"
 FORCED = "control.plane.force.controller.requests.enable"
 NO_CONTROLLER = -1
+A_MINUTE_S = 60
 SETTINGS = {
     "replica_fetch_backoff_ms": "200",
     "replica_fetch_wait_max_ms": "200",
@@ -250,6 +252,36 @@ def test_brokers_outlive_a_restart_of_zookeeper(cluster: LegacyCluster) -> None:
     wait_for_leader(traffic, "later", OUR_ID)
     traffic.write("later", 100)
     traffic.assert_all_is_there("later")
+
+
+@pytest.mark.parametrize("kinds", [(APACHE, OURS), (OURS, APACHE)], ids=["of Apache", "of ours"])
+def test_a_minute_without_zookeeper_loses_nothing_acknowledged(tmp_path: Path, kinds: tuple[Kind, Kind]) -> None:
+    """Ten times a session: both kinds lead, follow and serve as before, under a controller of either. Then the
+    controller goes on with the same session, and a broker that was killed leaves the ISR and joins it again.
+    """
+    with legacy_cluster(tmp_path, **SETTINGS) as cluster:
+        for node_id, kind in enumerate(kinds, 1):
+            cluster.add(node_id, kind)
+        traffic = Traffic(cluster.bootstrap_servers)
+        create(traffic, TOPIC, [1, 2], [2, 1])
+        wait_until_in_sync(traffic, {1, 2})
+        with Writer(cluster.bootstrap_servers, TOPIC, 2) as writer:
+            writer.wait_for_more(100)
+            cluster.zookeeper.kill()
+            end_s = time.monotonic() + A_MINUTE_S
+            while time.monotonic() < end_s:
+                writer.wait_for_more(100)
+            cluster.zookeeper.start()
+            cluster.brokers[2].kill()
+            wait_until_in_sync(Traffic(cluster.brokers[1].bootstrap_servers), {1})
+            cluster.brokers[2].start()
+            wait_until_in_sync(traffic, {1, 2})
+            writer.wait_for_more(100)
+        assert writer.failures == []
+        traffic.written[TOPIC] = [str(number) for number in range(writer.written)]
+        traffic.assert_all_is_there(TOPIC)
+        eventually(lambda: logs(cluster, 1, 2) == logs(cluster, 2, 2), TIMEOUT_S)
+        assert controller_of(cluster) == 1
 
 
 def test_the_controller_changes_between_both_kinds_under_load(cluster: LegacyCluster) -> None:
