@@ -43,7 +43,7 @@ from kraft.metadata.steps import Steps, finished
 from kraft.quorum.description import Directories, describe_quorum
 from kraft.quorum.driver import NotLeader, Quorum
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.turns import in_slices
+from kraft.world.turns import Turns, in_slices
 from kraft.world.world import World
 
 _DEFAULT_TIMEOUT_MS = 30_000
@@ -171,7 +171,8 @@ class Controller:
             try:
                 # A cancelled task would drop half of a decision that changes sessions or transitions: these are short.
                 work = self._decision(active, request)
-                response = await in_slices(work, _SLICE_RECORDS) if is_long else finished(work)
+                turns = Turns(_SLICE_RECORDS, first=_SLICE_RECORDS)  # decisions do not begin together
+                response = await in_slices(work, turns) if is_long else finished(work)
             except NotLeader:
                 raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
             except KafkaError:

@@ -83,17 +83,17 @@ def _line_of_loop() -> Line:
 class Turns:
     """The slices of one piece of work: ``every`` is the cost of a slice, in the unit that the caller chooses.
 
-    The first slice is an eighth of that. It is not in line with other slices, so many requests that arrive together
-    begin in the same round of the scheduler.
+    The first slice is an eighth of that, or ``first``. It is not in line with other slices, so many requests that
+    arrive together begin in the same round of the scheduler.
 
     State that the work reads may change at each ``spend``, as at any ``await``.
     """
 
     __slots__ = ("_every", "_left")
 
-    def __init__(self, every: int) -> None:
+    def __init__(self, every: int, first: int | None = None) -> None:
         self._every = every
-        self._left = every >> 3
+        self._left = every >> 3 if first is None else first
 
     async def spend(self, cost: int = 1) -> None:
         """Count the cost of one step, and give the turn away if the slice is used up."""

@@ -42,7 +42,7 @@ async def test_an_image_is_applied_when_all_of_its_partitions_are_hosted(tmp_pat
         offset = desk.feed.loader.image.offset
         while desk.replicas.image.offset < offset:
             await trio.lowlevel.checkpoint()
-        assert len(desk.replicas.partitions["wide"]) < PARTITIONS, "it is not applied yet"
+        assert len(desk.replicas.partitions.get("wide", {})) < PARTITIONS, "it is not applied yet"
         assert desk.publisher.offset < offset
         await desk.publisher.until(lambda image: image.offset == offset)
         assert len(desk.replicas.partitions["wide"]) == PARTITIONS
