@@ -76,6 +76,10 @@ class Transactions:
         """Return the active shard that holds the transactional id. Raises KafkaError as :meth:`Shards.shard_of`."""
         return self._shards.shard_of(transactional_id)
 
+    def shards(self) -> list[TransactionShard]:
+        """Return the shards of all partitions that this broker leads. Raises KafkaError as :meth:`Shards.loaded`."""
+        return self._shards.loaded()
+
     def apply(self, led: LeaderChanges) -> None:
         """Resign from lost partitions, and take over gained ones."""
         self._shards.apply(led)

@@ -38,6 +38,9 @@ SETTINGS: Mapping[str, str] = {
     "controller.quorum.voters": "1@127.0.0.1:1",
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": "1",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
     "metadata.max.idle.interval.ms": "0",
 }
