@@ -103,7 +103,9 @@ class MarkerSender:
         """Return the leader of the partition, NO_LEADER while it has none, and None for a deleted partition."""
         topic, index = marker.partition
         leader, epoch = self.replicas.known_leader(topic, index)
-        return None if epoch < 0 or not marker.is_wanted() else leader
+        # Before its first UpdateMetadata, a broker with ZooKeeper does not know the topics, nor itself.
+        is_gone = epoch < 0 and self.replicas.node_id in self.replicas.image.brokers
+        return None if is_gone or not marker.is_wanted() else leader
 
     def endpoint(self, leader: int) -> BrokerEndpoint | None:
         broker = self.replicas.image.brokers.get(leader)

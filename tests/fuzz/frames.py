@@ -57,7 +57,7 @@ _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _SHORT_WORDS = ("wait", "timeout", "retention_time")
 _SMALL_WORDS = ("partition", "index", "count")
 _LIKELY: Mapping[str, tuple[Any, ...]] = {
-    "transactional_id": (None,),
+    "transactional_id": (None, "payments"),
     "acks": (-1, 0, 1),
     "session_timeout_ms": (10_000,),
     "rebalance_timeout_ms": (100, 10_000),
@@ -227,7 +227,7 @@ def message(rng: random.Random, cls: type[Message], version: int) -> Message:
 def _value(rng: random.Random, field: Field, version: int) -> Any:
     likely = _LIKELY.get(field.name)
     if likely is not None and rng.random() < 0.8:
-        return rng.choice(likely)
+        return rng.choice([each for each in likely if each is not None or field.is_nullable(version)])
     if field.is_nullable(version) and rng.random() < 0.15:
         return None
     if not field.is_array:
