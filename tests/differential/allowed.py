@@ -23,7 +23,6 @@ CRASHES = (
 HEADER_ONLY = (
     "This node validates the header and the checksum of a batch and stores its bytes; it does not decode the records."
 )
-NO_TRANSACTIONS = "This node does not support transactions and refuses a transactional id at once."
 TEXTS = "This node sends an error message in every version; Apache Kafka in some versions only."
 CORRUPT = "This node answers a batch with an inconsistent header with CORRUPT_MESSAGE, which a producer may retry."
 FETCH_BY_NAME = (
@@ -164,7 +163,6 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
             "This node returns the log start offset with records that it refused one by one.",
         )
     ],
-    "init_producer_id": [Allowed("*: transactional*", "errorCode", NO_TRANSACTIONS)],
     "fetch": [
         Allowed(
             "*bytes 600",
@@ -221,7 +219,6 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     ],
     "find_coordinator": [
         Allowed("*", "*errorMessage", TEXTS),
-        Allowed("*: 1 *", "*errorCode", NO_TRANSACTIONS),
     ],
     "offsets": [Allowed("*: no partitions", "topics", EMPTY_TOPICS), Allowed("*: several", "groups", ONCE)],
     "inspected": [

@@ -170,6 +170,8 @@ class NodeProcess:
             "controller.quorum.voters": f"1@127.0.0.1:{controller}",
             "log.dirs": str(self.log_directory),
             "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
             **self.settings,
         }

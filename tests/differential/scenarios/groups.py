@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from kraft.messages.registry import ApiKey
-from tests.differential.scenarios.produce import UNKNOWN_ID, made
+from tests.differential.scenarios.produce import UNKNOWN_ID, find_transactions, made
 from tests.differential.talk import Talk
 
 SUBSCRIPTION = base64.b64encode(b"\0\0\0\0\0\1\0\1t\0\0\0\0").decode()
@@ -55,6 +55,7 @@ def formed(talk: Talk, group: str, **more: Any) -> tuple[str, int]:
 
 def find_coordinator(talk: Talk) -> None:
     find(talk, "found")
+    find_transactions(talk, "found")
     for kind in (0, 1, 2, 3, -1):
         for key in ("found", ""):
             body = {"key": key, "keyType": kind, "coordinatorKeys": [key]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import struct
+import time
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -289,11 +290,22 @@ def describe_producers(talk: Talk) -> None:
             )
 
 
+def find_transactions(talk: Talk, transactional_id: str) -> None:
+    """Until the coordinator of transactions is there. The id differs, because this one gets epochs."""
+    body = {"transactionalId": f"before {transactional_id}", "transactionTimeoutMs": 1000}
+    for _ in range(LEADER_TRIES):
+        talk.tell(ApiKey.FIND_COORDINATOR, {"keyType": 1, "coordinatorKeys": [transactional_id]})
+        if talk.tell(ApiKey.INIT_PRODUCER_ID, body)["errorCode"] == 0:
+            return
+        time.sleep(0.05)  # a retriable error
+
+
 def init_producer_id(talk: Talk) -> None:
     body = {"transactionalId": None, "transactionTimeoutMs": 0}
     for _ in range(LEADER_TRIES):
         if talk.tell(ApiKey.INIT_PRODUCER_ID, body)["errorCode"] == 0:
             break  # the broker has been given a block of ids
+    find_transactions(talk, "differential")
     for case, body in {
         "plain": {"transactionalId": None, "transactionTimeoutMs": -1},
         "plain, own id": {"transactionalId": None, "transactionTimeoutMs": 0, "producerId": 5, "producerEpoch": 1},

@@ -396,14 +396,25 @@ public final class Driver {
     static String transactions() throws Exception {
         String topic = topic("transactions", 1, Map.of());
         try (var producer = producer(Map.of("transactional.id", topic, "max.block.ms", 10_000))) {
-            return worksOrRefused(() -> {
-                producer.initTransactions();
+            producer.initTransactions();
+            for (int number = 0; number < 4; number++) {
                 producer.beginTransaction();
-                producer.send(record(topic, 0, 0));
-                producer.commitTransaction();
-                return "committed";
-            });
+                producer.send(record(topic, 0, number)).get();
+                if (number % 2 == 0) {
+                    producer.commitTransaction();
+                } else {
+                    producer.abortTransaction();
+                }
+            }
         }
+        try (var consumer = consumer(null, Map.of("isolation.level", "read_committed"))) {
+            var partition = new TopicPartition(topic, 0);
+            consumer.assign(List.of(partition));
+            consumer.seekToBeginning(List.of(partition));
+            equal(2, read(consumer, 2).size());
+            check(consumer.poll(POLL).isEmpty(), "an aborted record");
+        }
+        return "committed and aborted";
     }
 
     // ---- administration
