@@ -71,9 +71,10 @@ class MarkerSender:
 
     def send(self, markers: TransactionMarkers, report: Report, is_wanted: Callable[[], bool]) -> None:
         """Send the markers of a transaction. ``report`` gets them as partitions have them, while ``is_wanted``."""
-        self._queue(_Marker(markers, partition, report, is_wanted) for partition in markers.partitions)
+        self.queue(_Marker(markers, partition, report, is_wanted) for partition in markers.partitions)
 
-    def _queue(self, markers: Iterable[_Marker]) -> None:
+    def queue(self, markers: Iterable[_Marker]) -> None:
+        """Pass markers to the tasks of their present leaders."""
         self._unsent.extend(markers)
         self._stirred.set()
 
@@ -136,7 +137,7 @@ class _MarkersToLeader:
             await trio.sleep(_RETRY_S)
             waiting, self._waiting = self._waiting, []
             self._arrived = trio.Event()
-            self.sender._queue(waiting)
+            self.sender.queue(waiting)
 
     async def _send_all(self) -> None:
         """Raises OSError, trio.TooSlowError or KafkaError after which ``_waiting`` has the markers to send again."""

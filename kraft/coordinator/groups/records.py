@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import attrs
 
+from kraft.coordinator.framing import VERSION, framed, known_version, unframed, version_of
 from kraft.coordinator.groups.consumer.records import ConsumerGroupRecord, decode_consumer_record
-from kraft.coordinator.groups.framing import VERSION, framed, known_version, unframed, version_of
 from kraft.coordinator.groups.group import NO_TIMESTAMP, Group, GroupMember, GroupState
 from kraft.coordinator.groups.subscription import subscribed_topics
 from kraft.messages.group_metadata_key import GroupMetadataKey

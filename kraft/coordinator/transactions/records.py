@@ -5,10 +5,9 @@ The key has version 0. The value has version 0, or 1 from ``transaction.version`
 
 from __future__ import annotations
 
-import struct
-
 import attrs
 
+from kraft.coordinator.framing import VERSION, framed, known_version, version_of
 from kraft.coordinator.transactions.transaction import (
     NO_PRODUCER_ID,
     Transaction,
@@ -18,10 +17,9 @@ from kraft.coordinator.transactions.transaction import (
 from kraft.messages.transaction_log_key import TransactionLogKey
 from kraft.messages.transaction_log_value import PartitionsSchema, TransactionLogValue
 from kraft.metadata.steps import Steps, in_order
-from kraft.wire.codec import decode, decode_in_steps, encode, encode_in_steps
-from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
+from kraft.wire.codec import decode, decode_in_steps, encode_in_steps
+from kraft.wire.decode_error import DecodeError
 
-_VERSION = struct.Struct(">h")
 KEY_VERSION = 0
 TAGGED_VALUE_VERSION = 1
 """The first version of the value with tagged fields: producer ids and the version of the client."""
@@ -47,7 +45,7 @@ class TransactionRecord:
 
 
 def transaction_key(transactional_id: str) -> bytes:
-    return _VERSION.pack(KEY_VERSION) + encode(TransactionLogKey(transactional_id=transactional_id), KEY_VERSION)
+    return framed(TransactionLogKey(transactional_id=transactional_id), KEY_VERSION)
 
 
 def transaction_value(transaction: Transaction, transaction_version: int) -> Steps[bytes]:
@@ -72,7 +70,7 @@ def transaction_value(transaction: Transaction, transaction_version: int) -> Ste
         transaction_start_timestamp_ms=transaction.started_ms,
         client_transaction_version=transaction.client_version if has_tags else 0,
     )
-    out = bytearray(_VERSION.pack(version))
+    out = bytearray(VERSION.pack(version))
     for _ in encode_in_steps(value, version, out, []):
         yield _ENCODING_COST
     return bytes(out)
@@ -84,17 +82,15 @@ def decode_transaction(key: bytes | None, value: bytes | None) -> Steps[Transact
     Raises:
         DecodeError: the record is damaged, or its value has an unknown version.
     """
-    if key is None or _version_of(key) != KEY_VERSION:
+    if key is None or version_of(key) != KEY_VERSION:
         return None
-    transactional_id = decode(TransactionLogKey, KEY_VERSION, key, _VERSION.size)[0].transactional_id
+    transactional_id = decode(TransactionLogKey, KEY_VERSION, key, VERSION.size)[0].transactional_id
     if value is None:
         return TransactionRecord(transactional_id, None, None)
-    try:
+    with known_version():
         message, _, _ = yield from decode_in_steps(
-            TransactionLogValue, _version_of(value), value, _VERSION.size, max_elements=len(value)
+            TransactionLogValue, version_of(value), value, VERSION.size, max_elements=len(value)
         )
-    except UnsupportedVersionError as error:
-        raise DecodeError(str(error)) from None
     partitions: set[TransactionPartition] = set()
     for topic in message.transaction_partitions or ():
         for partition in topic.partition_ids:
@@ -122,10 +118,3 @@ def _status(number: int) -> TransactionStatus:
     ):
         raise DecodeError(f"a record of __transaction_state has status {number}")
     return _STATUSES[number]
-
-
-def _version_of(data: bytes) -> int:
-    if len(data) < _VERSION.size:
-        raise DecodeError("a record of __transaction_state is shorter than its version")
-    version: int = _VERSION.unpack_from(data)[0]
-    return version

@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from kraft.coordinator.framing import framed, unframed, version_of
 from kraft.coordinator.groups.consumer.group import (
     ConsumerGroup,
     ConsumerMember,
@@ -15,7 +16,6 @@ from kraft.coordinator.groups.consumer.group import (
     ResolvedRegex,
     TopicPartitions,
 )
-from kraft.coordinator.groups.framing import framed, unframed, version_of
 from kraft.messages.consumer_group_current_member_assignment_key import ConsumerGroupCurrentMemberAssignmentKey
 from kraft.messages.consumer_group_current_member_assignment_value import (
     ConsumerGroupCurrentMemberAssignmentValue,

@@ -1,4 +1,4 @@
-"""Keys and values of ``__consumer_offsets``: an int16 version, then the message."""
+"""Keys and values of the coordinators' topics: an int16 version, then the message."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def unframed(kind: type[M], data: bytes) -> M:
 def version_of(data: bytes) -> int:
     """Raises DecodeError if the data is shorter than its version."""
     if len(data) < VERSION.size:
-        raise DecodeError("a record of __consumer_offsets is shorter than its version")
+        raise DecodeError("a record is shorter than its version")
     version: int = VERSION.unpack_from(data)[0]
     return version
 
