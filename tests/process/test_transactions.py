@@ -83,7 +83,6 @@ def test_offsets_are_committed_with_their_transaction(node: NodeProcess) -> None
     create_topic(node, "in")
     create_topic(node, "out")
     consumer = ck.Consumer(settings(node, group_id="g", enable_auto_commit=False))
-    consumer.subscribe(["in"])
     where = [ck.TopicPartition("in", 0)]
     writer = producer(node, "copier")
     for offset, end in ((1, writer.commit_transaction), (2, writer.abort_transaction)):
