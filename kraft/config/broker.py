@@ -179,7 +179,7 @@ def node_config(values: Mapping[str, str]) -> NodeConfig:
 def _identity(identity: IdentitySettings, zookeeper: ZooKeeperSettings) -> IdentitySettings:
     """Require a known and unique ``process.roles``, and a ``node.id`` (KIP-631).
 
-    Without roles the node is in ZooKeeper mode, and needs a ``broker.id``.
+    Without roles the node is in ZooKeeper mode, and a ``broker.id`` below 0 is generated at the start.
     """
     roles, shown = identity.process_roles, ",".join(identity.process_roles)
     if not roles:
@@ -205,12 +205,6 @@ def _identity_in_zookeeper_mode(identity: IdentitySettings, zookeeper: ZooKeeper
     if identity.broker_id >= 0 and identity.node_id not in (-1, identity.broker_id):
         invalid("node.id", identity.node_id, f"Value must be the same as broker.id, which is {identity.broker_id}")
     node_id = identity.node_id if identity.broker_id < 0 else identity.broker_id
-    if node_id < 0:
-        invalid(
-            "broker.id",
-            identity.broker_id,
-            "Value must be at least 0: this node generates no ids",
-        )
     check_supported(zookeeper, node_id)
     return attrs.evolve(identity, node_id=node_id)
 

@@ -48,22 +48,24 @@ class ZooKeeperSettings:
     )
     broker_id_generation_enable: bool = boolean(
         True,
-        "Whether a broker.id is at most reserved.broker.max.id, so that a cluster may have ids that brokers of Apache "
-        "Kafka generate. This node generates none.",
+        "Whether a broker without broker.id gets one above reserved.broker.max.id from ZooKeeper. A configured "
+        "broker.id is at most reserved.broker.max.id then.",
     )
     reserved_broker_max_id: int = integer(
-        1000, "The highest broker.id while broker.id.generation.enable is true.", limit=at_least(0)
+        1000, "The highest configured broker.id while broker.id.generation.enable is true.", limit=at_least(0)
     )
 
 
 def check_supported(settings: ZooKeeperSettings, broker_id: int) -> None:
-    """Raise ConfigError for settings of ZooKeeper mode that this node cannot follow, and for a reserved id."""
+    """Raise ConfigError for settings of ZooKeeper mode that this node cannot follow, and for a wrong broker.id."""
     if settings.zookeeper_set_acl:
         why = "Value must be false: this node has no SASL and no TLS with which ZooKeeper could know it"
         invalid("zookeeper.set.acl", "true", why)
     if settings.zookeeper_ssl_client_enable:
         why = "Value must be false: this node has no TLS for its connections to ZooKeeper"
         invalid("zookeeper.ssl.client.enable", "true", why)
+    if broker_id < 0 and not settings.broker_id_generation_enable:
+        invalid("broker.id", broker_id, "Value must be at least 0 while broker.id.generation.enable is false")
     if settings.broker_id_generation_enable and broker_id > settings.reserved_broker_max_id:
         why = f"Value must be no more than reserved.broker.max.id ({settings.reserved_broker_max_id})"
         invalid("broker.id", broker_id, f"{why} while broker.id.generation.enable is true")

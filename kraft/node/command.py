@@ -24,7 +24,7 @@ from kraft.config.properties import from_mapping, parse_overrides, read_properti
 from kraft.config.setting import ConfigError
 from kraft.metadata.delta import MetadataError
 from kraft.node.node import Bound, Node
-from kraft.node.open_files import raise_file_limit
+from kraft.node.open_files import FileBudget, raise_file_limit
 from kraft.node.tree import render
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
@@ -34,6 +34,7 @@ from kraft.wire.errors import KafkaError
 from kraft.wire.uuids import uuid_to_text
 from kraft.world.garbage import short_collections
 from kraft.world.uuids import random_uuid
+from kraft.world.world import World
 
 if TYPE_CHECKING:
     from kraft.node.zookeeper_node import ZooKeeperNode
@@ -59,12 +60,12 @@ def run(arguments: Sequence[str] | None = None, *, instruments: Sequence[trio.ab
         if config.in_zookeeper_mode:
             # Imported here, because a node of a quorum needs no client of ZooKeeper.
             try:
-                from kraft.node.zookeeper_node import EXPLAINED, ZooKeeperNode
+                from kraft.node.zookeeper_node import EXPLAINED
             except ModuleNotFoundError as missing:
                 raise ConfigError(f"zookeeper.connect needs {missing.name}: pip install 'kraft[zookeeper]'") from None
             explained += EXPLAINED
             with short_collections():
-                return trio.run(_run, ZooKeeperNode(config, files=files), options.tree, instruments=instruments)
+                return trio.run(_run_with_zookeeper, config, files, options.tree, instruments=instruments)
         with open_directories(config) as directories, short_collections():
             return trio.run(_run, Node(config, directories, files=files), options.tree, instruments=instruments)
     except (ConfigError, StorageError) as error:
@@ -98,6 +99,16 @@ def _format_default(config: NodeConfig) -> None:
     """
     if not any((Path(path) / "meta.properties").exists() for path in config.directories):
         format_directories(config, uuid_to_text(random_uuid()), DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+
+
+async def _run_with_zookeeper(config: NodeConfig, files: FileBudget, show_tree: bool) -> int:
+    from kraft.node.broker_id import with_broker_id
+    from kraft.node.zookeeper_node import ZooKeeperNode
+
+    world = World()
+    async with trio.open_nursery():  # its errors come in groups, like those of the node
+        config = await with_broker_id(config, world)
+    return await _run(ZooKeeperNode(config, world, files), show_tree)
 
 
 async def _run(node: Node | ZooKeeperNode, show_tree: bool) -> int:

@@ -42,6 +42,7 @@ from kraft.coordination.producer_ids import ProducerIds
 from kraft.coordination.transactions import Transactions
 from kraft.coordination.verification import TransactionVerification
 from kraft.metrics import Registry
+from kraft.node.broker_id import sessions_of
 from kraft.node.broker_role import reachable, start_replication, unless
 from kraft.node.controlled_shutdown import ControlledShutdown
 from kraft.node.controller_address import ControllerAddress
@@ -52,7 +53,6 @@ from kraft.node.settings import (
     data_plane_of,
     group_settings,
     socket_settings,
-    zookeeper_connection_timeout_s,
 )
 from kraft.replication.commands import ControllerCommands
 from kraft.replication.metrics import declare_replica_metrics
@@ -88,7 +88,7 @@ EXPLAINED = (CannotJoin, MalformedZnode, OperationFailed, SessionLost, ZooKeeper
 
 @attrs.define(eq=False)
 class ZooKeeperNode:
-    """One broker. ``run`` is its whole life."""
+    """One broker, whose id ``config`` has. ``run`` is its whole life."""
 
     config: NodeConfig
     world: World = attrs.Factory(World)
@@ -118,12 +118,7 @@ class ZooKeeperNode:
         Error handling: one of EXPLAINED if ZooKeeper is missing at the start, StorageError or OSError if a disk has
         an error, each inside exception groups.
         """
-        sessions = BrokerSessions(
-            self.world,
-            self.config.zookeeper.zookeeper_connect or "",
-            self.config.zookeeper.zookeeper_session_timeout_ms / 1000,
-            zookeeper_connection_timeout_s(self.config),
-        )
+        sessions = sessions_of(self.config, self.world)
         cluster = await sessions.cluster_id(uuid_to_text(self.world.new_uuid()))
         with open_zookeeper_directories(self.config, cluster, self.world.new_uuid) as directories:
             broker = self._assemble(sessions, cluster, directories)

@@ -15,10 +15,26 @@ import attrs
 import trio
 
 from kraft.world.world import World
-from kraft.zookeeper.operations import Create, Failure, Get, Operation, Result, Znode, ZnodeChanged
+from kraft.zookeeper.operations import (
+    ANY_VERSION,
+    Create,
+    Failure,
+    Get,
+    Operation,
+    Result,
+    Set,
+    Znode,
+    ZnodeChanged,
+)
 from kraft.zookeeper.session import OperationFailed, SessionLost, SessionState, ZooKeeperSession, session
 from kraft.zookeeper.znodes.brokers import BrokerRegistration, broker_path, encode_broker
-from kraft.zookeeper.znodes.cluster import CLUSTER_ID, PERSISTENT_PATHS, decode_cluster_id, encode_cluster_id
+from kraft.zookeeper.znodes.cluster import (
+    BROKER_ID_SEQUENCE,
+    CLUSTER_ID,
+    PERSISTENT_PATHS,
+    decode_cluster_id,
+    encode_cluster_id,
+)
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES
 
 logger = logging.getLogger("kraft.zookeeper")
@@ -101,6 +117,21 @@ class BrokerSessions:
             found = await opened.require(Get(CLUSTER_ID))
         assert isinstance(found, Znode)
         return decode_cluster_id(found.data)
+
+    async def new_broker_id(self, reserved_max_id: int) -> int:
+        """Return a broker id that no broker has had, above ``reserved_max_id``. In a session of its own.
+
+        Like KafkaZkClient.generateBrokerId: each write of a znode gives it a higher version.
+
+        Raises:
+            ZooKeeperUnavailable: ZooKeeper is missing.
+            SessionLost, OperationFailed: as the session does.
+        """
+        async with session(self.world, self.connect, self.session_timeout_s, self.connection_timeout_s) as opened:
+            await opened.create_all((BROKER_ID_SEQUENCE,))
+            version = await opened.require(Set(BROKER_ID_SEQUENCE, b"", ANY_VERSION))
+        assert isinstance(version, int)
+        return reserved_max_id + version
 
     async def run(
         self,

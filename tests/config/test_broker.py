@@ -204,7 +204,7 @@ def test_an_id_may_be_high_where_no_broker_generates_its_own() -> None:
     ("changes", "key", "why"),
     [
         ({"zookeeper.connect": " "}, "zookeeper.connect", "host:port"),
-        ({"broker.id": "-1"}, "broker.id", "generates no ids"),
+        ({"broker.id": "-1", "broker.id.generation.enable": "false"}, "broker.id", "at least 0 while"),
         ({"node.id": "4"}, "node.id", "the same as broker.id, which is 3"),
         ({"controller.listener.names": "PLAINTEXT"}, "controller.listener.names", "empty without process.roles"),
         (

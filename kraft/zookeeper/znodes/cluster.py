@@ -17,6 +17,8 @@ CLUSTER_ID = "/cluster/id"
 FEATURE = "/feature"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 PRODUCER_ID_BLOCK_SIZE = 1000
+BROKER_ID_SEQUENCE = "/brokers/seqid"
+"""Its version is the number of broker ids that were generated."""
 Entity = tuple[str, str]
 """The type and the name of what has settings: ``("topics", "orders")``, ``("brokers", "<default>")``."""
 TOPIC_ENTITIES, BROKER_ENTITIES = "topics", "brokers"
@@ -28,7 +30,7 @@ PERSISTENT_PATHS = (
     TOPICS,
     CONFIG_CHANGES,
     DELETE_TOPICS,
-    "/brokers/seqid",
+    BROKER_ID_SEQUENCE,
     ISR_CHANGES,
     PRODUCER_ID_BLOCK,
     LOG_DIR_EVENTS,
