@@ -4,7 +4,8 @@ seconds of each tier."""
 from __future__ import annotations
 
 import signal
-from collections.abc import Generator
+import threading
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -73,6 +74,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in item.iter_markers("feature"):
             if mark.args[1] not in FEATURES:
                 raise pytest.UsageError(f"{item.nodeid}: {mark.args[1]!r} is no row of tests/clients/features.py")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_cluster_outlives_its_module() -> Iterator[None]:
+    """A cluster in this process logs into the ``caplog`` of other tests, and calls the functions that they patch."""
+    yield
+    assert "kraft cluster" not in {each.name for each in threading.enumerate()}, "start the cluster for one module"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,11 +1,11 @@
-"""One shared node for most tests, with a connection and a topic for each test; an active controller; and one of two
-voters, without the other one.
+"""One node for most tests of a module, with a connection and a topic for each test; an active controller; and one of
+two voters, without the other one.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,9 +20,18 @@ from tests.support.talk import create
 _numbers = itertools.count()
 
 
+@pytest.fixture(scope="module")
+def kraft_shared_cluster() -> Iterator[EmbeddedCluster]:
+    """One node for the tests of a module. The plugin's node would run beside all later tests of the session: its lines
+    get into their ``caplog``, and it calls the functions that they patch.
+    """
+    with EmbeddedCluster() as cluster:
+        yield cluster
+
+
 @pytest.fixture
 async def broker(kraft_shared_cluster: EmbeddedCluster) -> AsyncIterator[Connection]:
-    """A connection to the node that all tests share."""
+    """A connection to the node that the tests of the module share."""
     host, port = kraft_shared_cluster.bootstrap_servers.split(":")
     async with connect(host, int(port), client_id="test") as connection:
         yield connection
