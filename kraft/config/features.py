@@ -7,6 +7,7 @@ import re
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 GROUP_VERSION = "group.version"
+TRANSACTION_VERSION = "transaction.version"
 ELIGIBLE_LEADER_REPLICAS = "eligible.leader.replicas.version"
 
 #: (release, level of its first IV, number of IVs). Levels rise through all IVs without a gap.
@@ -42,10 +43,12 @@ MAX_METADATA_LEVEL = 30
 DEFAULT_METADATA_LEVEL = 21
 
 #: The features that a node registers and reports: (lowest, highest level). A level is here once everything that it
-#: allows is served. kraft.version 0 means static voters, group.version 1 allows consumer groups of KIP-848.
+#: allows is served. kraft.version 0 means static voters, group.version 1 allows consumer groups of KIP-848,
+#: transaction.version 2 bumps the producer epoch at the end of each transaction (KIP-890).
 SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     METADATA_VERSION: (MIN_METADATA_LEVEL, MAX_METADATA_LEVEL),
     KRAFT_VERSION: (0, 0),
+    TRANSACTION_VERSION: (0, 2),
     GROUP_VERSION: (0, 1),
 }
 
@@ -53,7 +56,7 @@ SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
 #: release that has it). Where one is not supported its level is 0.
 OTHER_FEATURES: dict[str, tuple[int, int]] = {
     KRAFT_VERSION: (1, 21),
-    "transaction.version": (2, 24),
+    TRANSACTION_VERSION: (2, 24),
     GROUP_VERSION: (1, 22),
     ELIGIBLE_LEADER_REPLICAS: (1, 26),
     "share.version": (1, 28),

@@ -8,6 +8,7 @@ import attrs
 import trio
 
 from kraft.config.broker import NodeConfig
+from kraft.config.features import TRANSACTION_VERSION
 from kraft.coordination.markers import MarkerSender
 from kraft.coordination.shard import Shard
 from kraft.coordination.shards import Shards
@@ -22,7 +23,6 @@ from kraft.wire.internal_topics import TRANSACTION_TOPIC
 from kraft.world.world import World
 
 TransactionShard = Shard[TransactionCoordinator]
-TRANSACTION_VERSION = "transaction.version"
 
 
 @attrs.define(eq=False)

@@ -17,7 +17,15 @@ from tests.support.quorums import append, committed_image
     [
         (2, {}),
         (3, {"metadata.version": (7, 30)}),
-        (4, {"group.version": (0, 1), "kraft.version": (0, 0), "metadata.version": (7, 30)}),
+        (
+            4,
+            {
+                "group.version": (0, 1),
+                "kraft.version": (0, 0),
+                "metadata.version": (7, 30),
+                "transaction.version": (0, 2),
+            },
+        ),
     ],
 )
 async def test_a_feature_with_minimum_0_is_returned_from_version_4_on(

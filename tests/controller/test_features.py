@@ -72,7 +72,7 @@ def test_a_downgrade_to_a_higher_level_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "level"), [("kraft.version", 1), ("transaction.version", 2), ("group.version", 2), ("nothing", 1)]
+    ("name", "level"), [("kraft.version", 1), ("transaction.version", 3), ("group.version", 2), ("nothing", 1)]
 )
 def test_features_that_this_controller_has_not(name: str, level: int) -> None:
     """The quorum has static voters, so kraft.version stays 0 (KIP-853)."""

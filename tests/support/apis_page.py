@@ -22,7 +22,8 @@ Notes:
 
 - A broker advertises Produce 0–2 and responds with UNSUPPORTED_VERSION: an old librdkafka does not compress if the
   minimum is higher. Apache Kafka 4 advertises them too, and closes the connection.
-- Transactions have the protocol of `transaction.version` 0: the feature cannot be finalized at a higher level yet.
+- Producers whose epoch rises with each transaction (KIP-890) need `transaction.version` 2. Other producers keep the
+  first protocol at every level.
 - The consumer group protocol of KIP-848 needs `group.version` 1, without which a heartbeat gets UNSUPPORTED_VERSION.
 - Only PLAINTEXT listeners exist yet, and no ACLs and no quotas. The columns "needs" and "quota" have the operation that
   Apache Kafka authorizes, and the client quota that it charges.
