@@ -79,6 +79,7 @@ class ApiKey(IntEnum):
     CONSUMER_GROUP_DESCRIBE = 69
     CONTROLLER_REGISTRATION = 70
     ASSIGN_REPLICAS_TO_DIRS = 73
+    LIST_CONFIG_RESOURCES = 74
     DESCRIBE_TOPIC_PARTITIONS = 75
     ADD_RAFT_VOTER = 80
     REMOVE_RAFT_VOTER = 81
@@ -154,6 +155,7 @@ REQUESTS: Final[dict[int, tuple[str, str]]] = {
     69: ("consumer_group_describe_request", "ConsumerGroupDescribeRequest"),
     70: ("controller_registration_request", "ControllerRegistrationRequest"),
     73: ("assign_replicas_to_dirs_request", "AssignReplicasToDirsRequest"),
+    74: ("list_config_resources_request", "ListConfigResourcesRequest"),
     75: ("describe_topic_partitions_request", "DescribeTopicPartitionsRequest"),
     80: ("add_raft_voter_request", "AddRaftVoterRequest"),
     81: ("remove_raft_voter_request", "RemoveRaftVoterRequest"),
@@ -230,6 +232,7 @@ RESPONSES: Final[dict[int, tuple[str, str]]] = {
     69: ("consumer_group_describe_response", "ConsumerGroupDescribeResponse"),
     70: ("controller_registration_response", "ControllerRegistrationResponse"),
     73: ("assign_replicas_to_dirs_response", "AssignReplicasToDirsResponse"),
+    74: ("list_config_resources_response", "ListConfigResourcesResponse"),
     75: ("describe_topic_partitions_response", "DescribeTopicPartitionsResponse"),
     80: ("add_raft_voter_response", "AddRaftVoterResponse"),
     81: ("remove_raft_voter_response", "RemoveRaftVoterResponse"),
@@ -371,6 +374,7 @@ FLEXIBLE_FROM: Final[dict[int, int]] = {
     69: 0,
     70: 0,
     73: 0,
+    74: 0,
     75: 0,
     80: 0,
     81: 0,
@@ -447,6 +451,7 @@ LISTENERS: Final[dict[int, tuple[str, ...]]] = {
     69: ("broker",),
     70: ("controller",),
     73: ("controller",),
+    74: ("broker",),
     75: ("broker",),
     80: ("broker", "controller"),
     81: ("broker", "controller"),

@@ -12,7 +12,7 @@ from kraft.messages.incremental_alter_configs_request import (
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
 
-TOPIC, BROKER = 2, 4
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
 
 SET, DELETE, APPEND, SUBTRACT = range(4)

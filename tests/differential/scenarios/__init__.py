@@ -53,6 +53,7 @@ SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         configs.alter_resources,
         configs.alter_configs,
         configs.alter_broker,
+        configs.list_config_resources,
         control.elect_leaders,
         control.reassignments,
         control.update_features,

@@ -244,3 +244,17 @@ def alter_broker(talk: Talk) -> None:
             for key in configs:
                 resource = {"resourceType": BROKER, "resourceName": name, "configs": [key]}
                 talk.tell(ApiKey.INCREMENTAL_ALTER_CONFIGS, {"resources": [resource], "validateOnly": False})
+
+
+def list_config_resources(talk: Talk) -> None:
+    made(talk, "listed")
+
+    def relevant(answer: dict[str, Any]) -> dict[str, Any]:
+        """Other scenarios leave topics and groups of their own behind."""
+        kept = [each for each in answer["configResources"] if each.get("resourceName") in ("listed", "1")]
+        return {**answer, "configResources": kept}
+
+    for version in talk.versions(ApiKey.LIST_CONFIG_RESOURCES):
+        kinds = ([], [TOPIC], [BROKER, 8], [16, 32], [TOPIC, TOPIC], *([kind] for kind in OTHER_KINDS), [TOPIC, 99])
+        for each in kinds if version else [[]]:
+            talk.ask(f"{each}", ApiKey.LIST_CONFIG_RESOURCES, version, {"resourceTypes": each}, relevant=relevant)
