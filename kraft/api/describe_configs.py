@@ -1,4 +1,4 @@
-"""DescribeConfigs (key 32): the settings of topics and nodes, and the source of each value.
+"""DescribeConfigs (key 32): the settings of topics, nodes and client metrics, and the source of each value.
 
 Versions 1 to 4: 1 has sources and synonyms (KIP-226), 3 adds types and documentation (KIP-569), 4 is flexible. A
 controller's listener has it too (KIP-919).
@@ -13,7 +13,14 @@ from collections.abc import Iterable, Mapping
 from kraft.api.context import BrokerContext, ControllerContext, ZkBrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.api.zookeeper_configs import topic_settings
-from kraft.config.describe import ConfigEntry, ConfigSource, Layer, describe_broker, describe_topic
+from kraft.config.describe import (
+    ConfigEntry,
+    ConfigSource,
+    Layer,
+    describe_broker,
+    describe_client_metrics,
+    describe_topic,
+)
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from kraft.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
@@ -139,6 +146,10 @@ def _entries(
             text = f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         return describe_broker(_layers(node, name), resource.configuration_keys)
+    if resource.resource_type == ResourceType.CLIENT_METRICS:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")
+        return describe_client_metrics(image.config(ResourceType.CLIENT_METRICS, name), resource.configuration_keys)
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource.resource_type}")
 
 

@@ -12,6 +12,7 @@ from enum import IntEnum
 import attrs
 
 from kraft.config.broker import BROKER_CONFIGS
+from kraft.config.client_metrics import CLIENT_METRICS_CONFIGS
 from kraft.config.dynamic import APPLIED_AT_ONCE
 from kraft.config.setting import ConfigKey, ConfigType, Synonym, to_text
 from kraft.config.topic import TOPIC_CONFIGS, TOPIC_DEFAULT_CONFIGS, in_topic_units
@@ -26,6 +27,8 @@ class ConfigSource(IntEnum):
     DYNAMIC_DEFAULT_BROKER_CONFIG = 3
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    CLIENT_METRICS_CONFIG = 7
 
 
 Layer = tuple[ConfigSource, Mapping[str, str]]
@@ -83,6 +86,17 @@ def describe_broker(layers: Sequence[Layer], names: Iterable[str] | None = None)
             synonyms.append(ConfigSynonym(key.name, to_text(key.default), ConfigSource.DEFAULT_CONFIG))
         value = synonyms[0].value if synonyms else None
         entries.append(_entry(key, value, synonyms, read_only=key.name not in APPLIED_AT_ONCE))
+    return entries
+
+
+def describe_client_metrics(values: Mapping[str, str], names: Iterable[str] | None = None) -> list[ConfigEntry]:
+    """Describe a subscription: all its settings, or those in ``names``. Unknown names are left out."""
+    entries = []
+    for key in _wanted(CLIENT_METRICS_CONFIGS, names):
+        is_set = key.name in values
+        value = to_text(key.parse(values[key.name]) if is_set else key.default)
+        synonyms = [ConfigSynonym(key.name, value, ConfigSource.CLIENT_METRICS_CONFIG)] if is_set else []
+        entries.append(_entry(key, value, synonyms, read_only=False))
     return entries
 
 

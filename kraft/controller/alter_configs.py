@@ -1,4 +1,5 @@
-"""IncrementalAlterConfigs (44, KIP-339) and the older AlterConfigs (33), for topics and nodes (the type BROKER).
+"""IncrementalAlterConfigs (44, KIP-339) and the older AlterConfigs (33), for topics, nodes (the type BROKER)
+and client metrics.
 
 A resource succeeds or fails as a whole. A key that already has the requested value gets no record.
 """
@@ -90,6 +91,9 @@ def _check_resource(context: Context, kind: int, name: str) -> None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
         if int(name) not in context.image.brokers and int(name) not in context.image.controllers:
             raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
+    elif kind == ResourceType.CLIENT_METRICS:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
     else:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Configurations of resource type {kind} cannot be altered.")
 

@@ -12,8 +12,9 @@ from enum import IntEnum
 from typing import Any
 
 from kraft.config.broker import BROKER_CONFIGS
+from kraft.config.client_metrics import CLIENT_METRICS_CONFIGS, INTERVALS_MS
 from kraft.config.dynamic import check_dynamic_configs
-from kraft.config.setting import ConfigError, ConfigKey, ConfigType, to_text
+from kraft.config.setting import ConfigError, ConfigKey, ConfigType, one_line, to_text
 from kraft.config.topic import TOPIC_CONFIGS, validate_topic_configs
 from kraft.messages.incremental_alter_configs_request import AlterableConfig
 from kraft.metadata.image import ResourceType
@@ -55,9 +56,12 @@ def check_values(
     A topic may carry keys that only another version knows; a request that sets such a key is refused.
 
     Raises:
-        ConfigError: a value of a topic.
-        KafkaError: INVALID_REQUEST, a value of a broker.
+        ConfigError: a value of a topic or of client metrics.
+        KafkaError: INVALID_REQUEST, a value of a broker, or an unknown setting or an interval of client metrics.
     """
+    if kind == ResourceType.CLIENT_METRICS:
+        _check_client_metrics(after)
+        return
     if kind == ResourceType.TOPIC:
         judged = {name: value for name, value in after.items() if name in TOPIC_CONFIGS or name in asked}
         validate_topic_configs(judged, broker_values)
@@ -66,6 +70,19 @@ def check_values(
         check_dynamic_configs({name: value for name, value in after.items() if before.get(name) != value})
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from None
+
+
+def _check_client_metrics(values: Mapping[str, str]) -> None:
+    """Check the values of a subscription, with the codes of Kafka's ClientMetricsConfigs."""
+    for name, text in values.items():
+        key = CLIENT_METRICS_CONFIGS.get(name)
+        if key is None:
+            why = f"Unknown client metrics configuration: {one_line(name)}"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, why)
+        value = key.parse(text)
+        if isinstance(value, int) and value not in INTERVALS_MS:
+            why = f"Invalid value {value} for {name}, interval must be between 100 and 3600000 (1 hour)"
+            raise KafkaError(ErrorCode.INVALID_REQUEST, why)
 
 
 def replaced(resource: Any, before: Mapping[str, str]) -> Values:
@@ -86,13 +103,19 @@ def changed(resource: Any, before: Mapping[str, str]) -> Values:
     return after
 
 
+#: The settings to which a request may append. Kafka's controller does not know the types of the others.
+_LISTS_OF: Mapping[int, Mapping[str, ConfigKey]] = {
+    ResourceType.TOPIC: TOPIC_CONFIGS,
+    ResourceType.BROKER: BROKER_CONFIGS,
+}
+
+
 def _list_changed(kind: int, config: AlterableConfig, before: str | None) -> str:
     """The list ``before`` (or its default) with the elements of ``config`` appended or taken out."""
     if config.config_operation not in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown operation type {config.config_operation}.")
     operation = ConfigOperation(config.config_operation)
-    known: Mapping[str, ConfigKey] = TOPIC_CONFIGS if kind == ResourceType.TOPIC else BROKER_CONFIGS
-    key = known.get(config.name)
+    key = _LISTS_OF.get(kind, {}).get(config.name)
     if key is None or key.type is not ConfigType.LIST:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from kraft.messages.list_config_resources_request import ListConfigResourcesRequest
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
 from tests.api.configs import (
     APPEND,
     BROKER,
+    CLIENT_METRICS,
     DEFAULT,
     DELETE,
     DYNAMIC_BROKER,
@@ -90,3 +92,20 @@ async def test_a_bad_change_takes_the_good_ones_of_its_resource_with_it(broker: 
     bad = await alter(broker, TOPIC, topic, ("retention.ms", SET, "5"), ("segment.bytes", SET, "many"))
     assert bad == ErrorCode.INVALID_CONFIG
     assert (await describe(broker, TOPIC, topic, "retention.ms")).configs[0].config_source == DEFAULT
+
+
+async def test_client_metrics_are_set_listed_and_removed(own: Connection) -> None:
+    """KIP-714: a subscription exists while it has settings. Its other settings have Kafka's defaults."""
+    assert await alter(own, CLIENT_METRICS, "every", ("interval.ms", SET, "5000")) == 0
+    described = await describe(own, CLIENT_METRICS, "every")
+    found = {each.name: (each.value, each.config_source) for each in described.configs}
+    of_client_metrics = 7
+    assert found == {"metrics": ("", DEFAULT), "interval.ms": ("5000", of_client_metrics), "match": ("", DEFAULT)}
+    assert await alter(own, CLIENT_METRICS, "every", ("interval.ms", SET, "abc")) == ErrorCode.INVALID_CONFIG
+    assert await alter(own, CLIENT_METRICS, "every", ("interval.ms", SET, "99")) == ErrorCode.INVALID_REQUEST
+    assert await alter(own, CLIENT_METRICS, "every", ("colour", SET, "red")) == ErrorCode.INVALID_REQUEST
+    assert await alter(own, CLIENT_METRICS, "", ("metrics", SET, "*")) == ErrorCode.INVALID_REQUEST
+    request = ListConfigResourcesRequest([CLIENT_METRICS])
+    assert [each.resource_name for each in (await own.request(request)).config_resources] == ["every"]
+    assert await alter(own, CLIENT_METRICS, "every", ("interval.ms", DELETE, None)) == 0
+    assert (await own.request(request)).config_resources == []

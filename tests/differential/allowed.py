@@ -191,7 +191,6 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
             "*.synonyms*",
             "The synonyms of a setting include Kafka's default with its name.",
         ),
-        Allowed("*: kind 16 of *", "*", "This node does not serve client metrics (KIP-714)."),
         Allowed("*: kind 32 of *", "*", "This node does not serve group settings (KIP-848)."),
     ],
     "describe_broker_configs": [
@@ -213,6 +212,10 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     "alter_resources": [
         Allowed("*: kind 32 of 'x'", "*.errorCode", "This node does not serve group settings (KIP-848)."),
         Allowed("*: broker '2'", "*.errorCode", ALIKE),
+    ],
+    "client_metrics": [
+        Allowed(f"*: {case} of '', *", "*.errorCode", "This node checks the name of a resource before its changes.")
+        for case in ("append*", "subtract")
     ],
     "alter_broker": [
         Allowed("*: per broker of ''", "*", "This node does not serve TLS, so it does not know the TLS settings.")

@@ -14,6 +14,7 @@ from tests.interop.traffic import Traffic
 from tests.support.apache_process import APACHE_3, APACHE_4, Apache
 from tests.support.apache_tool import (
     ACLS,
+    CLIENT_METRICS,
     DUMP_LOG,
     FEATURES,
     METADATA_QUORUM,
@@ -123,6 +124,20 @@ def test_acls(cluster: Cluster, apache: Apache, arguments: list[str]) -> None:
     tool = ACLS if apache is APACHE_4 else "kafka.admin.AclCommand"
     said = apache_tool(tool, *ask, kind=apache, status=1)
     assert "org.apache.kafka.common.errors.SecurityDisabledException: No Authorizer is configured" in said
+
+
+@BOTH_LINES
+def test_client_metrics(cluster: Cluster, apache: Apache) -> None:
+    """KIP-714: the tool sets, lists, describes and deletes a subscription."""
+    where, name = ("--bootstrap-server", cluster.bootstrap_servers), f"of-{apache.version}"
+    apache_tool(
+        CLIENT_METRICS, *where, "--alter", "--name", name, "--metrics", "a.,b.", "--interval", "500", kind=apache
+    )
+    assert name in apache_tool(CLIENT_METRICS, *where, "--list", kind=apache).split()
+    described = apache_tool(CLIENT_METRICS, *where, "--describe", "--name", name, kind=apache)
+    assert {"metrics=a.,b.", "interval.ms=500"} <= set(described.split())
+    apache_tool(CLIENT_METRICS, *where, "--delete", "--name", name, kind=apache)
+    assert name not in apache_tool(CLIENT_METRICS, *where, "--list", kind=apache).split()
 
 
 @BOTH_LINES

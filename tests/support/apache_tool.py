@@ -13,6 +13,7 @@ RERUNS = 2
 each hang."""
 
 ACLS = "org.apache.kafka.tools.AclCommand"
+CLIENT_METRICS = "org.apache.kafka.tools.ClientMetricsCommand"
 CLUSTER = "org.apache.kafka.tools.ClusterTool"
 CONFIGS = "kafka.admin.ConfigCommand"
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"

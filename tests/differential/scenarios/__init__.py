@@ -54,6 +54,7 @@ SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         configs.alter_configs,
         configs.alter_broker,
         configs.list_config_resources,
+        configs.client_metrics,
         control.elect_leaders,
         control.reassignments,
         control.update_features,

@@ -10,6 +10,7 @@ from tests.differential.scenarios.produce import made
 from tests.differential.talk import Talk
 
 TOPIC, BROKER = 2, 4
+CLIENT_METRICS = 16
 #: Cluster, client metrics, loggers, groups, and an undefined type.
 OTHER_KINDS = (0, 1, 3, 8, 16, 32, 99, -1)
 BROKER_KEYS = [
@@ -258,3 +259,69 @@ def list_config_resources(talk: Talk) -> None:
         kinds = ([], [TOPIC], [BROKER, 8], [16, 32], [TOPIC, TOPIC], *([kind] for kind in OTHER_KINDS), [TOPIC, 99])
         for each in kinds if version else [[]]:
             talk.ask(f"{each}", ApiKey.LIST_CONFIG_RESOURCES, version, {"resourceTypes": each}, relevant=relevant)
+
+
+METRICS_CHANGES: dict[str, list[tuple[str, int, str | None]]] = {
+    "set": [("metrics", SET, "org.apache.kafka.producer."), ("interval.ms", SET, "10000")],
+    "match": [("match", SET, "client_software_name=a.*, client_id = b")],
+    "append": [("metrics", APPEND, "org.apache.kafka.consumer.")],
+    "append again": [("metrics", APPEND, "org.apache.kafka.consumer.")],
+    "subtract": [("metrics", SUBTRACT, "org.apache.kafka.producer.")],
+    "every metric": [("metrics", SET, "*")],
+    "no metric": [("metrics", SET, "")],
+    "delete the interval": [("interval.ms", DELETE, None)],
+    "append to no list": [("interval.ms", APPEND, "1")],
+    "unknown": [("no.such.key", SET, "1")],
+    "delete unknown": [("no.such.key", DELETE, None)],
+    "no number": [("interval.ms", SET, "abc")],
+    "too short": [("interval.ms", SET, "99")],
+    "too long": [("interval.ms", SET, "3600001")],
+    "shortest": [("interval.ms", SET, "100")],
+    "longest": [("interval.ms", SET, "3600000")],
+    "null": [("interval.ms", SET, None)],
+    "empty interval": [("interval.ms", SET, "")],
+    "match of nothing": [("match", SET, "")],
+    "match without value": [("match", SET, "client_id")],
+    "match of empty value": [("match", SET, "client_id=")],
+    "match with two": [("match", SET, "client_id=a=b")],
+    "match of unknown": [("match", SET, "client_color=red")],
+    "match of no pattern": [("match", SET, "client_id=(")],
+    "good and bad": [("interval.ms", SET, "200"), ("match", SET, "x")],
+    "none": [],
+}
+
+
+def client_metrics(talk: Talk) -> None:
+    """The subscriptions of KIP-714: changed by both requests, described, and listed."""
+
+    def described(case: str, name: str = "metered") -> None:
+        made(talk, f"settled-{next(SETTLERS)}")
+        resource = {"resourceType": CLIENT_METRICS, "resourceName": name, "configurationKeys": None}
+        for everything in (False, True):
+            body = {"resources": [resource], "includeSynonyms": everything, "includeDocumentation": everything}
+            talk.ask(f"{case}, {everything}", ApiKey.DESCRIBE_CONFIGS, talk.latest[ApiKey.DESCRIBE_CONFIGS], body)
+
+    described("before")
+    described("without a name", "")
+    for case, rows in METRICS_CHANGES.items():
+        configs = [{"name": key, "configOperation": operation, "value": value} for key, operation, value in rows]
+        for name in ("metered", ""):
+            resource = {"resourceType": CLIENT_METRICS, "resourceName": name, "configs": configs}
+            for dry in (True, False):
+                body = {"resources": [resource], "validateOnly": dry}
+                talk.ask(f"{case} of {name!r}, {dry}", ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, body)
+        described(f"after {case}")
+    for version in talk.versions(ApiKey.LIST_CONFIG_RESOURCES):
+        body = {"resourceTypes": [CLIENT_METRICS] if version else []}
+        talk.ask("listed", ApiKey.LIST_CONFIG_RESOURCES, version, body)
+    for case, legacy in {
+        "replaced": [("match", "client_source_port=1.*")],
+        "replaced, bad": [("match", "1")],
+        "replaced, unknown": [("no.such.key", "1")],
+        "emptied": [],
+    }.items():
+        configs = [{"name": key, "value": value} for key, value in legacy]
+        resource = {"resourceType": CLIENT_METRICS, "resourceName": "metered", "configs": configs}
+        talk.sweep(case, ApiKey.ALTER_CONFIGS, {"resources": [resource], "validateOnly": False})
+        described(f"after {case}")
+    talk.sweep("listed, empty", ApiKey.LIST_CONFIG_RESOURCES, lambda version: body)
