@@ -34,7 +34,7 @@ import trio
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
-from kraft.api.transactional_writes import Unverified, unverified, verify
+from kraft.api.transactional_writes import ADDING_VERSION, Unverified, unverified, verify
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import (
     BatchIndexAndErrorMessage,
@@ -90,7 +90,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
     if is_transactional:
         if message.transactional_id is None:
             return error(message, version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-        if broker.config.transactions.transaction_partition_verification_enable:
+        if version >= ADDING_VERSION or broker.config.transactions.transaction_partition_verification_enable:
             return await _transactional(broker, version, message, named)
     return await _append(_Produced(broker, message.acks, version), message, named)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import attrs
+import trio
 
 from kraft.api.context import BrokerContext
+from kraft.coordination.verification import Verdicts
 from kraft.messages.produce_request import PartitionProduceData
 from kraft.records.batch import BatchHeader, CorruptBatch, parse_header
 from kraft.records.produced import is_transactional
@@ -33,7 +35,7 @@ class Unverified:
     """The partitions of one request in which its producer has no open transaction yet.
 
     ``producers`` are the producers of its transactional batches, each as id and epoch. ``log_ends`` has the end of each
-    partition's log, and later ``verdicts`` the error for each partition.
+    partition's log. ``verdicts`` has the error of each partition that is refused before the append.
     """
 
     producers: set[tuple[int, int]] = attrs.Factory(set)
@@ -66,24 +68,42 @@ async def unverified(broker: BrokerContext, partitions: Iterable[tuple[str, Part
             log = broker.replicas.leader_of(name, data.index).log
         except KafkaError:
             continue
+        try:
+            log.producers.check_epoch(header.producer_id, header.producer_epoch)
+        except KafkaError as refused:
+            found.verdicts[name, data.index] = refused.code
+            continue
         if not log.producers.is_in_transaction(header.producer_id, header.producer_epoch):
             found.log_ends[name, data.index] = log.log_end_offset
     return found
 
 
 async def verify(broker: BrokerContext, version: int, transactional_id: str, wanted: Unverified) -> None:
-    """Ask the coordinator, and set ``wanted.verdicts``. ``version`` is that of the Produce request."""
+    """Ask the coordinator, and set ``wanted.verdicts``. ``version`` is that of the Produce request.
+
+    The last transaction of a fast producer may not be complete when the next one begins. A broker that adds partitions
+    waits for it, because the producer would wait for longer and send its records again.
+    """
+    settings = broker.config.transactions
+    adds = version >= ADDING_VERSION
+    given_up_at = trio.current_time() + settings.add_partitions_to_txn_retry_backoff_max_ms / 1000
+    found = await _verdicts(broker, transactional_id, wanted, adds=adds)
+    while adds and ErrorCode.CONCURRENT_TRANSACTIONS in found.values() and trio.current_time() < given_up_at:
+        await trio.sleep(settings.add_partitions_to_txn_retry_backoff_ms / 1000)
+        found = await _verdicts(broker, transactional_id, wanted, adds=adds)
+    for where in wanted.log_ends:
+        wanted.verdicts[where] = _for_client(found.get(where, ErrorCode.COORDINATOR_NOT_AVAILABLE), version)
+
+
+async def _verdicts(broker: BrokerContext, transactional_id: str, wanted: Unverified, *, adds: bool) -> Verdicts:
     topics: dict[str, list[int]] = {}
     for name, index in wanted.log_ends:
         topics.setdefault(name, []).append(index)
     (producer,) = wanted.producers
-    adds = version >= ADDING_VERSION
     try:
-        found = await broker.verification.verify(transactional_id, producer, topics, add=adds)
+        return await broker.verification.verify(transactional_id, producer, topics, add=adds)
     except KafkaError as refused:
-        found = dict.fromkeys(wanted.log_ends, refused.code)
-    for where in wanted.log_ends:
-        wanted.verdicts[where] = _for_client(found.get(where, ErrorCode.COORDINATOR_NOT_AVAILABLE), version)
+        return dict.fromkeys(wanted.log_ends, refused.code)
 
 
 def _transactional_header(data: PartitionProduceData) -> BatchHeader | None:

@@ -47,13 +47,21 @@ LOADING_SAID_VERSION = 2
 """Older producers fail at COORDINATOR_LOAD_IN_PROGRESS. They get COORDINATOR_NOT_AVAILABLE, which they retry."""
 ABORTABLE_VERSION = 4
 ADDING_VERSION = 5
+_OF_COMMIT = {
+    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,  # retried at the same coordinator
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH,
+}
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: TxnOffsetCommitRequest) -> Reply:
     shard = broker.groups.shard_of_member(message.group_id)
-    is_known = shard.partition.log.producers.is_in_transaction(message.producer_id, message.producer_epoch)
-    if is_known or not broker.config.transactions.transaction_partition_verification_enable:
+    producers = shard.partition.log.producers
+    is_known = producers.is_in_transaction(message.producer_id, message.producer_epoch)
+    is_checked = broker.config.transactions.transaction_partition_verification_enable
+    if is_known or not (is_checked or request.api_version >= ADDING_VERSION):
         return await _commit(broker, request, message, None)
+    producers.check_epoch(message.producer_id, message.producer_epoch)
 
     async def verified() -> Any:
         end_offset = shard.partition.log.log_end_offset
@@ -78,7 +86,8 @@ async def _verify(broker: BrokerContext, version: int, message: TxnOffsetCommitR
     """Let the transaction coordinator confirm that the group's partition belongs to the transaction (KIP-890).
 
     Raises:
-        KafkaError: the coordinator's verdict, translated as by Apache's ``CoordinatorOperationExceptionHelper``.
+        KafkaError: the coordinator's verdict, translated as by Apache's ``CoordinatorOperationExceptionHelper`` and
+            ``AddPartitionsToTxnManager``.
     """
     producer = message.producer_id, message.producer_epoch
     where, adds = {OFFSETS_TOPIC: [index]}, version >= ADDING_VERSION
@@ -87,8 +96,7 @@ async def _verify(broker: BrokerContext, version: int, message: TxnOffsetCommitR
         code = verdicts.get((OFFSETS_TOPIC, index), ErrorCode.COORDINATOR_NOT_AVAILABLE)
     except KafkaError as refused:
         code = refused.code
-    if code is ErrorCode.NETWORK_EXCEPTION:
-        code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS  # clients retry it without a search for another coordinator
+    code = _OF_COMMIT.get(code, code)
     if code is ErrorCode.TRANSACTION_ABORTABLE and version < ABORTABLE_VERSION:
         code = ErrorCode.INVALID_TXN_STATE
     if code is not ErrorCode.NONE:

@@ -158,6 +158,18 @@ class ProducerStates:
             message = f"the transaction of producer {producer_id} has ended"
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, message)
 
+    def check_first_sequence(self, header: BatchHeader) -> None:
+        """Check that an unknown producer, whose transactions have epochs of their own, begins with sequence 0.
+
+        Otherwise a batch that overtook a lost one would be appended (Kafka's ``ProducerAppendInfo.checkSequence``).
+
+        Raises:
+            KafkaError: OUT_OF_ORDER_SEQUENCE_NUMBER if batches are missing before it.
+        """
+        if header.base_sequence and header.producer_id not in self._entries:
+            message = f"unknown producer {header.producer_id} began with sequence {header.base_sequence}, expected 0"
+            raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message)
+
     def append(self, header: BatchHeader, now_ms: int) -> None:
         """Record a data batch that has its offsets. ``producer.id.expiration.ms`` restarts at ``now_ms``."""
         if header.producer_id == NO_PRODUCER_ID:

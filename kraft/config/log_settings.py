@@ -222,6 +222,18 @@ class TransactionSettings:
         True,
         "Check with the coordinator that a transactional write belongs to an open transaction.",
     )
+    add_partitions_to_txn_retry_backoff_ms: int = integer(
+        20,
+        "The pause before a broker adds partitions to a transaction again, while the last one is not yet complete.",
+        limit=at_least(1),
+        importance=Importance.HIGH,
+    )
+    add_partitions_to_txn_retry_backoff_max_ms: int = integer(
+        100,
+        "How long a broker tries to add partitions to a transaction.",
+        limit=at_least(0),
+        importance=Importance.HIGH,
+    )
     transaction_state_log_load_buffer_size: int = integer(
         5 * 2**20,
         "How much of the transaction log is read at once when a coordinator loads it.",

@@ -29,6 +29,8 @@ MAX_DECOMPRESSED_BYTES = 64 << 20
 """The largest decompressed size, in bytes, of a batch that must be opened. A larger one is rejected as corrupt."""
 AT_ONCE_BYTES: Final = 4 << 20
 """Not a Kafka setting. A larger batch is written in pieces, in between of which other tasks run."""
+EPOCH_BUMP_PRODUCE_VERSION: Final = 12
+"""The first version of Produce whose producers bump their epoch after each transaction (KIP-890)."""
 _CODECS = {
     "uncompressed": Compression.NONE,
     "gzip": Compression.GZIP,
@@ -79,6 +81,8 @@ def append_produced(
         return duplicate
     if verified_at is not None:
         partition.log.producers.check_verified(header.producer_id, verified_at)
+        if produce_version >= EPOCH_BUMP_PRODUCE_VERSION:
+            partition.log.producers.check_first_sequence(header)
     present = header.compression
     codec = _CODECS.get(config.compression_type, present)
     check = RecordCheck(header, rules, now_ms) if needs_opening(header, rules, now_ms) else None

@@ -13,12 +13,14 @@ import trio
 import trio.testing
 
 from kraft.api.produce import at_broker
+from kraft.config.properties import from_mapping
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import ProduceResponse
 from kraft.records.control import EndTransactionMarker
 from kraft.rpc.channel import ConnectionInfo, Parked, Request
+from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode
-from tests.api.transactions import Coordinator
+from tests.api.transactions import UNVERIFIED, Coordinator
 from tests.support.held import TOPIC, TOPIC_ID, Broker, leader_in, serving
 from tests.support.talk import batch
 
@@ -32,6 +34,7 @@ class Written:
 
     broker: Broker
     coordinator: Coordinator
+    settings: dict[str, str] = attrs.Factory(dict)
 
     async def write(
         self, *indexes: int, version: int = 9, sequence: int = 0, plain: Sequence[int] = (), **fields: Any
@@ -43,7 +46,8 @@ class Written:
             records = batch(b"a") if index in plain else batch(b"a", **{**own, **fields})
             data.append(PartitionProduceData(index, records))
         topic = TopicProduceData("" if version >= 13 else TOPIC, TOPIC_ID, partition_data=data)
-        context = attrs.evolve(serving(self.broker.replicas), verification=cast(Any, self.coordinator))
+        config = from_mapping({**SETTINGS, **self.settings}).config
+        context = attrs.evolve(serving(self.broker.replicas), config=config, verification=cast(Any, self.coordinator))
         reply = await at_broker(
             context, Request(0, version, 0, "t", b"", 0, INFO), ProduceRequest("id", 1, 1000, [topic])
         )
@@ -51,8 +55,8 @@ class Written:
         assert isinstance(response, ProduceResponse)
         return [ErrorCode(each.error_code) for each in response.responses[0].partition_responses]
 
-    def end_at_once(self) -> None:
-        self.broker.partition.append(EndTransactionMarker(False, 0).batch(PRODUCER, EPOCH, 0), 0)
+    def end_at_once(self, epoch: int = EPOCH) -> None:
+        self.broker.partition.append(EndTransactionMarker(False, 0).batch(PRODUCER, epoch, 0), 0)
 
 
 @asynccontextmanager
@@ -106,9 +110,65 @@ async def test_newer_clients_leave_it_to_the_broker_to_add_the_partition(tmp_pat
 async def test_a_refusal_appends_nothing(tmp_path: Path, code: ErrorCode, version: int, expected: ErrorCode) -> None:
     """``ReplicaManager.handleProduceAppend`` translates the errors that a producer would not retry."""
     async with leading(tmp_path) as leader:
+        leader.settings = {"add.partitions.to.txn.retry.backoff.max.ms": "0"}
         leader.coordinator.code = code
         assert await leader.write(version=version) == [expected]
+        assert len(leader.coordinator.asked) == 1
         assert leader.broker.values == []
+
+
+@pytest.mark.parametrize(
+    ("version", "asked", "code"), [(11, 1, ErrorCode.NOT_ENOUGH_REPLICAS), (12, 2, ErrorCode.NONE)]
+)
+async def test_a_partition_is_added_once_the_last_transaction_is_complete(
+    tmp_path: Path, version: int, asked: int, code: ErrorCode
+) -> None:
+    """``ReplicaManager.handleProduceAppend``: "the produce request is expensive to retry"."""
+    async with leading(tmp_path) as leader:
+        coordinator = leader.coordinator
+
+        def complete() -> None:
+            coordinator.code = ErrorCode.NONE if len(coordinator.asked) == 2 else ErrorCode.CONCURRENT_TRANSACTIONS
+
+        coordinator.meanwhile = complete
+        leader.settings = {
+            "add.partitions.to.txn.retry.backoff.ms": "1",
+            "add.partitions.to.txn.retry.backoff.max.ms": "60000",
+        }
+        assert await leader.write(version=version) == [code]
+        assert len(coordinator.asked) == asked
+
+
+@pytest.mark.parametrize(("version", "asked"), [(11, 0), (12, 1)])
+async def test_a_partition_is_added_even_without_verification(tmp_path: Path, version: int, asked: int) -> None:
+    """``ReplicaManager.maybeSendPartitionsToTransactionCoordinator``: the setting is about requests that only verify.
+    A producer that added nothing depends on the broker.
+    """
+    async with leading(tmp_path) as leader:
+        leader.settings = UNVERIFIED
+        assert await leader.write(version=version) == [ErrorCode.NONE]
+        assert len(leader.coordinator.asked) == asked
+
+
+async def test_an_old_epoch_is_refused_without_the_coordinator(tmp_path: Path) -> None:
+    """``UnifiedLog.maybeStartTransactionVerification`` rejects early "if the producer epoch is lower". The
+    coordinator may have given the producer another id since, and would not know this one.
+    """
+    async with leading(tmp_path, 2) as leader:
+        leader.end_at_once(EPOCH + 1)
+        assert await leader.write(0, 1) == [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.NONE]
+        assert leader.coordinator.asked == [("id", (PRODUCER, EPOCH), {TOPIC: [1]}, False)]
+
+
+@pytest.mark.parametrize(("version", "code"), [(11, ErrorCode.NONE), (12, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)])
+async def test_an_unknown_producer_begins_its_epoch_with_its_first_batch(
+    tmp_path: Path, version: int, code: ErrorCode
+) -> None:
+    """``ProducerAppendInfo.checkSequence``: "reject non-zero sequences when there is no producer ID state" of a client
+    whose transaction has an epoch of its own.
+    """
+    async with leading(tmp_path) as leader:
+        assert await leader.write(version=version, sequence=1) == [code]
 
 
 async def test_an_absent_coordinator_is_retried(tmp_path: Path) -> None:

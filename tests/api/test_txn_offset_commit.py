@@ -78,7 +78,7 @@ async def end_of_group(broker: Connection, group: str, *, committed: bool = True
     return code
 
 
-@pytest.mark.parametrize("version", range(6))
+@pytest.mark.parametrize("version", range(5))
 @pytest.mark.parametrize("committed", [True, False])
 async def test_an_offset_counts_if_its_transaction_commits(
     broker: Connection, group: str, topic: str, version: int, committed: bool
@@ -125,15 +125,12 @@ def test_old_producers_do_not_know_a_load(version: int, code: ErrorCode) -> None
     assert response.topics[0].partitions[0].error_code == code
 
 
-VERIFYING = SimpleNamespace(transactions=SimpleNamespace(transaction_partition_verification_enable=True))
-
-
 @attrs.frozen
 class VerifyingContext(Context):
     """The fields of a broker that TxnOffsetCommit uses."""
 
     verification: Coordinator
-    config: Any = VERIFYING
+    config: Any
 
 
 @attrs.define
@@ -142,9 +139,11 @@ class Verified:
 
     desk: Desk
     coordinator: Coordinator = attrs.Factory(Coordinator)
+    verifies: bool = True
 
     async def commit(self, version: int = 4) -> ErrorCode:
-        context: Any = VerifyingContext(self.desk.replicas, self.desk.groups, self.coordinator)
+        config = SimpleNamespace(transactions=SimpleNamespace(transaction_partition_verification_enable=self.verifies))
+        context: Any = VerifyingContext(self.desk.replicas, self.desk.groups, self.coordinator, config)
         sent, message = Request(0, version, 0, "c", b"", 0, cast(Any, DeskConnection())), request(GROUP, "t")
         try:
             reply = await txn_offset_commit.at_broker(context, sent, message)
@@ -186,17 +185,40 @@ async def test_the_first_commit_of_a_transaction_is_verified(verified: Verified,
         (ErrorCode.TRANSACTION_ABORTABLE, 3, ErrorCode.INVALID_TXN_STATE),
         (ErrorCode.NETWORK_EXCEPTION, 4, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
         (ErrorCode.NETWORK_EXCEPTION, 1, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 4, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.PRODUCER_FENCED, 4, ErrorCode.INVALID_PRODUCER_EPOCH),
     ],
 )
 async def test_a_commit_that_is_not_confirmed_appends_nothing(
     verified: Verified, verdict: ErrorCode, version: int, code: ErrorCode
 ) -> None:
-    """``CoordinatorOperationExceptionHelper`` translates what "older clients may not expect"."""
+    """``CoordinatorOperationExceptionHelper`` translates what "older clients may not expect", and
+    ``AddPartitionsToTxnManager`` what "producers expect to handle".
+    """
     verified.coordinator.code = verdict
     assert await verified.commit(version) == code
     verified.coordinator.failure = verdict
     assert await verified.commit(version) == code
     assert not verified.desk.partition.log.log_end_offset
+
+
+@pytest.mark.parametrize(("version", "asked"), [(4, 0), (5, 1)])
+async def test_a_group_is_added_even_without_verification(verified: Verified, version: int, asked: int) -> None:
+    """``ReplicaManager.maybeSendPartitionsToTransactionCoordinator``: the setting is about requests that only verify.
+    A producer that added nothing depends on the broker.
+    """
+    verified.verifies = False
+    assert await verified.commit(version) == ErrorCode.NONE
+    assert len(verified.coordinator.asked) == asked
+
+
+async def test_an_old_epoch_is_refused_without_the_transaction_coordinator(verified: Verified) -> None:
+    """``UnifiedLog.maybeStartTransactionVerification`` rejects early "if the producer epoch is lower"."""
+    await verified.desk.groups.end_transaction(
+        0, EndTransaction(PRODUCER, EPOCH + 1, EndTransactionMarker(False, 1))
+    ).wait()
+    assert await verified.commit(5) == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert not verified.coordinator.asked
 
 
 async def test_a_transaction_that_ends_during_its_verification_stays_ended(verified: Verified) -> None:
