@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 
 import attrs
@@ -27,6 +28,19 @@ class ProducerIds:
     next_id: int = 0
     end_id: int = 0
     _refill: trio.Lock = attrs.Factory(trio.Lock)
+    _missed: trio.Event = attrs.Factory(trio.Event)
+    """Set once :meth:`take` has found no id."""
+
+    async def run(self) -> None:
+        """Get a block after each :meth:`take` without an id, forever.
+
+        A coordinator that aborts a transaction after its timeout has no request that could wait for the block.
+        """
+        while True:
+            await self._missed.wait()
+            self._missed = trio.Event()
+            with contextlib.suppress(KafkaError):  # it is logged, and the next take without an id asks again
+                await self.fill()
 
     async def next(self) -> int:
         """Return an id that no producer of this cluster ever had.
@@ -45,8 +59,9 @@ class ProducerIds:
                     await self._fetch_block()
 
     def take(self) -> int:
-        """:meth:`next` without a wait. Raises KafkaError COORDINATOR_LOAD_IN_PROGRESS if no id is left."""
+        """:meth:`next` without a wait. Raises KafkaError COORDINATOR_LOAD_IN_PROGRESS if no id is left for now."""
         if self.next_id >= self.end_id:
+            self._missed.set()
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         self.next_id += 1
         return self.next_id - 1

@@ -230,6 +230,7 @@ class Node:
         self._warn_of_few_files(replicas)
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")
+        tasks.start_soon(broker.producer_ids.run, name="producer ids")
         tasks.start_soon(broker.transactions.run, name="transactions")
         tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
         tasks.start_soon(broker.verification.run, name="transaction verification")

@@ -151,6 +151,7 @@ class ZooKeeperNode:
                 tasks.start_soon(log.run, name="request log")
             tasks.start_soon(broker.channel.run, name="controller channel")
             tasks.start_soon(broker.groups.run, name="groups")
+            tasks.start_soon(broker.producer_ids.run, name="producer ids")
             tasks.start_soon(broker.transactions.run, name="transactions")
             tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
             tasks.start_soon(broker.verification.run, name="transaction verification")

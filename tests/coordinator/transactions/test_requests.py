@@ -417,6 +417,22 @@ def test_fencing_with_the_last_epoch_needs_a_new_producer_id() -> None:
     assert desk.producer() == (NEXT_PRODUCER_ID, 1)
 
 
+def test_a_timeout_with_the_last_epoch_waits_for_a_new_producer_id() -> None:
+    """Apache: ``abortTimedOutTransactions`` tries again at the next
+    ``transaction.abort.timed.out.transaction.cleanup.interval.ms``.
+    """
+    desk = TransactionDesk(transaction_version=2)
+    old = (desk.producer()[0], LAST_EPOCH)
+    became(desk, epoch=LAST_EPOCH)
+    desk.add(old, PARTITION)
+    desk.has_producer_ids = False
+    desk.pass_time(70)
+    assert desk.state().status is TransactionStatus.ONGOING
+    desk.has_producer_ids = True
+    desk.pass_time(11)
+    assert (desk.state().status, desk.markers[0].epoch) == (TransactionStatus.PREPARE_ABORT, LAST_EPOCH + 1)
+
+
 def test_a_fenced_producer_of_transaction_version_2_may_continue() -> None:
     """After a timeout the epoch is one higher. The producer's abort, or its InitProducerId, is taken for a retry."""
     desk = TransactionDesk(transaction_version=2)
