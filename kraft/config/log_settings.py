@@ -157,6 +157,11 @@ class GroupSettings:
     group_consumer_max_size: int = integer(
         INT_MAX, "The maximum number of members of a group that uses the consumer protocol.", limit=at_least(1)
     )
+    group_consumer_regex_refresh_interval_ms: int = integer(
+        600_000,
+        "How often the coordinator searches again for the topics that match regular expressions.",
+        limit=at_least(10_000),
+    )
     offset_metadata_max_bytes: int = integer(4096, "The longest metadata text that may go with a committed offset.")
     offsets_load_buffer_size: int = integer(
         5 * 2**20,

@@ -9,9 +9,12 @@ from weakref import WeakKeyDictionary
 import attrs
 import trio
 
+from kraft.coordination.regexes import RegexSearches
 from kraft.coordination.shard import ReplySlot, Shard
 from kraft.coordination.shards import Shards
+from kraft.coordinator.groups.consumer.regexes import RegexesResolved
 from kraft.coordinator.groups.core import ExpireOffsets, ForgetTopics, GroupCoordinator
+from kraft.coordinator.groups.effects import GroupEffects
 from kraft.coordinator.groups.rebalance import CoordinatorSettings
 from kraft.coordinator.groups.transactions import EndTransaction
 from kraft.metadata.image import Image
@@ -47,6 +50,7 @@ class Groups:
     settings: CoordinatorSettings
     retention_check_interval_ms: int
     _shards: Shards[GroupCoordinator] = attrs.field(init=False)
+    _searches: RegexSearches = attrs.field(init=False)
     _deleted: set[str] = attrs.Factory(set)
     """Deleted topics, until their offsets are deleted."""
     _deleted_changed: trio.Event = attrs.Factory(trio.Event)
@@ -54,12 +58,14 @@ class Groups:
     """The topics that were deleted while a shard was not active yet."""
 
     def __attrs_post_init__(self) -> None:
+        self._searches = RegexSearches(self.world)
         self._shards = Shards(
             OFFSETS_TOPIC,
             self.replicas,
             self.world,
             self._new_core,
             self.settings.offsets_commit_timeout_s,
+            self._begin_searches,
             committed=_committed_or_stalled,
             before_service=self._forget_missing,
         )
@@ -73,6 +79,14 @@ class Groups:
             lambda: self.replicas.image,
             partial(_check_producer, partition),
         )
+
+    def _begin_searches(self, shard: GroupShard, effects: GroupEffects) -> None:
+        def report(resolved: RegexesResolved) -> None:
+            if shard.is_active:
+                shard.take(resolved)
+
+        for search in effects.searches:
+            self._searches.begin(search, report)
 
     # Called by request handlers.
 
@@ -156,11 +170,12 @@ class Groups:
             await _perform_all(shard, (ForgetTopics(each, names.__contains__) for each in shard.core.offsets.groups()))
 
     async def run(self) -> None:
-        """Run the shards, delete the offsets of deleted topics, and expire offsets every
+        """Run the shards, search for topics, delete the offsets of deleted topics, and expire offsets every
         ``offsets.retention.check.interval.ms``.
         """
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._expire_offsets, name="offsets expiry")
+            nursery.start_soon(self._searches.run, name="regular expressions")
             nursery.start_soon(self._forget_deleted, name="deleted topics")
             await self._shards.run()
 

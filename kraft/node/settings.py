@@ -106,6 +106,7 @@ def group_settings(config: NodeConfig) -> CoordinatorSettings:
             session_timeout_s=groups.group_consumer_session_timeout_ms / 1000,
             heartbeat_interval_s=groups.group_consumer_heartbeat_interval_ms / 1000,
             max_size=groups.group_consumer_max_size,
+            regex_refresh_interval_s=groups.group_consumer_regex_refresh_interval_ms / 1000,
         ),
     )
 

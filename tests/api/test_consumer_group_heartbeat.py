@@ -9,17 +9,19 @@ from kraft.messages.update_features_request import FeatureUpdateKey, UpdateFeatu
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
 from tests.api.groups import coordinated
+from tests.support.clusters import eventually
 
 GROUP = "g"
 
 
-def joining(member_id: str) -> ConsumerGroupHeartbeatRequest:
+def joining(member_id: str, regex: str | None = None) -> ConsumerGroupHeartbeatRequest:
     return ConsumerGroupHeartbeatRequest(
         group_id=GROUP,
         member_id=member_id,
         member_epoch=0,
         rebalance_timeout_ms=30_000,
-        subscribed_topic_names=["orders"],
+        subscribed_topic_names=["orders"] if regex is None else None,
+        subscribed_topic_regex=regex,
         topic_partitions=[],
     )
 
@@ -53,3 +55,24 @@ async def test_a_member_joins_is_described_and_fetches_with_its_epoch(own: Conne
         wanted = OffsetFetchRequestGroup(group_id=GROUP, member_id="m1", member_epoch=epoch, topics=None)
         response = await own.request(OffsetFetchRequest(groups=[wanted]), 9)
         assert response.groups[0].error_code == code
+
+
+async def test_a_member_that_subscribes_by_an_expression_gets_the_topics(own: Connection) -> None:
+    """KIP-848: the coordinator resolves SubscribedTopicRegex beside the heartbeats, and refuses an invalid one."""
+    await coordinated(own, GROUP)
+    await upgrade(own)
+    refused = await own.request(joining("m1", "orders("))
+    assert refused.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert "`orders(`" in refused.error_message
+    joined = await own.request(joining("m1", "ord.*"))
+    assert (joined.error_code, joined.member_epoch) == (0, 1)
+
+    async def has_topic() -> bool:
+        request = ConsumerGroupHeartbeatRequest(group_id=GROUP, member_id="m1", member_epoch=1, topic_partitions=[])
+        told = await own.request(request)
+        assert told.error_code == 0
+        return told.assignment is not None and [each.partitions for each in told.assignment.topic_partitions] == [[0]]
+
+    await eventually(has_topic)
+    (described,) = (await own.request(ConsumerGroupDescribeRequest([GROUP]))).groups
+    assert [member.subscribed_topic_regex for member in described.members] == ["ord.*"]

@@ -18,7 +18,6 @@ from kraft.coordinator.core import (
     NO_DEADLINE,
     Committed,
     CoordinatorDeadlineReached,
-    CoordinatorEffects,
     CoordinatorRequest,
     StoredRecord,
     Token,
@@ -28,14 +27,16 @@ from kraft.coordinator.groups.consumer.description import describe_consumers
 from kraft.coordinator.groups.consumer.heartbeat import fence_late
 from kraft.coordinator.groups.consumer.heartbeat import heartbeat as consumer_heartbeat
 from kraft.coordinator.groups.consumer.records import ConsumerGroupRecord
+from kraft.coordinator.groups.consumer.regexes import RegexesResolved
+from kraft.coordinator.groups.consumer.regexes import resolved as regexes_resolved
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
+from kraft.coordinator.groups.effects import GroupEffects
 from kraft.coordinator.groups.group import Group, GroupState
 from kraft.coordinator.groups.join import join
 from kraft.coordinator.groups.offsets import Offsets
 from kraft.coordinator.groups.rebalance import (
     MAX_BATCH_BYTES,
     CoordinatorSettings,
-    GroupEffects,
     Step,
     prepare,
     time_passed,
@@ -76,7 +77,14 @@ class ForgetTopics:
     is_gone: Callable[[str], bool]
 
 
-Event = CoordinatorRequest | CoordinatorDeadlineReached | Committed[CoordinatorRecord] | ExpireOffsets | ForgetTopics
+Event = (
+    CoordinatorRequest
+    | CoordinatorDeadlineReached
+    | Committed[CoordinatorRecord]
+    | ExpireOffsets
+    | ForgetTopics
+    | RegexesResolved
+)
 
 
 T = TypeVar("T")
@@ -132,7 +140,7 @@ class GroupCoordinator:
         return effects
 
     def new_effects(self) -> GroupEffects:
-        return CoordinatorEffects()
+        return GroupEffects()
 
     def in_steps(self, now: float, event: Event, effects: GroupEffects) -> Steps[None]:
         """Decide on one event, and add its effects to ``effects``.
@@ -151,6 +159,8 @@ class GroupCoordinator:
                 yield from offsets.expire(step, self.groups, self.consumers, self.offsets, event.group_id)
             case ForgetTopics():
                 yield from offsets.forget_topics(step, self.offsets, event.group_id, event.is_gone)
+            case RegexesResolved():
+                yield from regexes_resolved(step, self.consumers, event)
             case CoordinatorDeadlineReached():
                 yield from self._fire_timers(step)
         effects.deadline = self.deadline

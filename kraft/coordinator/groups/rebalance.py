@@ -11,9 +11,10 @@ from typing import Any
 
 import attrs
 
-from kraft.coordinator.core import NO_DEADLINE, CoordinatorEffects, Token
+from kraft.coordinator.core import NO_DEADLINE, Token
+from kraft.coordinator.groups.effects import GroupEffects
 from kraft.coordinator.groups.group import Group, GroupMember, GroupState
-from kraft.coordinator.groups.records import CoordinatorRecord, GroupRecord, group_value
+from kraft.coordinator.groups.records import GroupRecord, group_value
 from kraft.coordinator.groups.subscription import subscribed_topics
 from kraft.messages.join_group_response import JoinGroupResponse, JoinGroupResponseMember
 from kraft.messages.sync_group_response import SyncGroupResponse
@@ -22,7 +23,6 @@ from kraft.wire.errors import ErrorCode
 
 MAX_BATCH_BYTES = 1_048_588
 """Kafka's default of ``message.max.bytes``."""
-GroupEffects = CoordinatorEffects[CoordinatorRecord]
 _BATCH_BYTES = 80
 """The size of a batch with one record, without the group id and the value."""
 
@@ -34,6 +34,7 @@ class ConsumerProtocolSettings:
     session_timeout_s: float = 45.0
     heartbeat_interval_s: float = 5.0
     max_size: int = 2**31 - 1
+    regex_refresh_interval_s: float = 600.0
 
 
 @attrs.frozen
@@ -63,7 +64,7 @@ class Step:
     new_uuid: Callable[[], str]
     may_write: Callable[[], bool] = lambda: True
     max_batch_bytes: Callable[[], int] = lambda: MAX_BATCH_BYTES
-    effects: GroupEffects = attrs.Factory(CoordinatorEffects)
+    effects: GroupEffects = attrs.Factory(GroupEffects)
 
     @property
     def timestamp_ms(self) -> int:

@@ -11,11 +11,11 @@ from typing import Any, TypeVar, cast
 from kraft.coordinator.core import (
     Committed,
     CoordinatorDeadlineReached,
-    CoordinatorEffects,
     CoordinatorRequest,
     StoredRecord,
 )
 from kraft.coordinator.groups.core import Event, ExpireOffsets, GroupCoordinator
+from kraft.coordinator.groups.effects import GroupEffects, RegexSearch
 from kraft.coordinator.groups.group import Group
 from kraft.coordinator.groups.offsets import fetched
 from kraft.coordinator.groups.rebalance import MAX_BATCH_BYTES, CoordinatorSettings
@@ -72,8 +72,9 @@ class Desk:
         self.is_followed = True
         self.may_write = True
         self.max_batch_bytes = MAX_BATCH_BYTES
-        self.uncommitted: list[CoordinatorEffects[CoordinatorRecord]] = []
+        self.uncommitted: list[GroupEffects] = []
         self.answers: dict[int, Any] = {}
+        self.searches: list[RegexSearch] = []
         self._tokens = count(1)
         self._ids = count(1)
         self.core = self._core()
@@ -92,6 +93,7 @@ class Desk:
     def step(self, event: Event) -> None:
         effects = self.core.step(self.now, event)
         self.written += [stored(each) for each in effects.append]
+        self.searches += effects.searches
         if effects.append:
             self.uncommitted.append(effects)
         else:

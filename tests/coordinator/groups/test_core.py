@@ -11,7 +11,6 @@ from kraft.coordinator.core import (
     NO_DEADLINE,
     Committed,
     CoordinatorDeadlineReached,
-    CoordinatorEffects,
     CoordinatorRequest,
     StoredRecord,
 )
@@ -20,6 +19,7 @@ from kraft.coordinator.groups.core import (
     Event,
     GroupCoordinator,
 )
+from kraft.coordinator.groups.effects import GroupEffects
 from kraft.coordinator.groups.group import GroupState
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
@@ -155,7 +155,7 @@ class TestSteps:
             event = CoordinatorRequest(0, OffsetDeleteRequest(GROUP, [topic]), 0)
         elif kind == "DeleteGroups":
             event = CoordinatorRequest(0, DeleteGroupsRequest([GROUP]), 2)
-        assert share_of_longest_step(desk.core.in_steps(desk.now, event, CoordinatorEffects())) < 0.1
+        assert share_of_longest_step(desk.core.in_steps(desk.now, event, GroupEffects())) < 0.1
 
     @pytest.mark.parametrize("kind", ["join", "sync", "assignment", "DescribeGroups", "LeaveGroup", "sessions", "load"])
     def test_of_many_members(self, desk: Desk, kind: str) -> None:
@@ -188,4 +188,4 @@ class TestSteps:
             elif kind == "load":
                 assert share_of_longest_step(desk.core.load(desk.written)) < 0.5
                 return
-        assert share_of_longest_step(desk.core.in_steps(desk.now, event, CoordinatorEffects())) < 0.5
+        assert share_of_longest_step(desk.core.in_steps(desk.now, event, GroupEffects())) < 0.5

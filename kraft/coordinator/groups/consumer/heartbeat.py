@@ -27,6 +27,7 @@ from kraft.coordinator.groups.consumer.records import (
     member_metadata,
     member_tombstones,
 )
+from kraft.coordinator.groups.consumer.regexes import drop_unused, search_if_due
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.consumer.target import assign, metadata_hash
 from kraft.coordinator.groups.group import Group, GroupState
@@ -93,13 +94,19 @@ def _heartbeat(
     member = _described(before, request)
     if member != before or member_id not in decision.draft.members:
         yield from decision.add(member_metadata(message.group_id, member))
-    subscription_changed = (member.topics, member.regex) != (before.topics, before.regex)
-    yield from _raise_epoch(decision, consumers, image, bump=subscription_changed)
+    names_changed, regex_changed = member.topics != before.topics, member.regex != before.regex
+    if regex_changed:
+        yield from drop_unused(decision, before)
+    # The topics of a new expression are not known yet: the epoch rises once they are found.
+    is_known = not member.regex or member.regex in decision.draft.regexes
+    yield from _raise_epoch(decision, consumers, image, bump=names_changed or (regex_changed and is_known))
+    subscription_changed = names_changed or regex_changed
     if decision.draft.epoch > decision.draft.assignment_epoch:
         yield from assign(decision, image)
     after = yield from _reconciled(decision, member, image, message, subscription_changed=subscription_changed)
     consumers.decided(decision)
     consumers.saw(message.group_id, image)
+    search_if_due(step, consumers, decision.draft, member, image)
     consumers.alive(step, message.group_id, after, moved=after is not member)
     response = ConsumerGroupHeartbeatResponse(
         member_id=member_id,
@@ -208,6 +215,7 @@ def fence(step: Step, consumers: ConsumerGroups, group: ConsumerGroup, member: C
     """
     decision = GroupDecision(step, group.group_id, group)
     yield from decision.add(*member_tombstones(group.group_id, member.member_id))
+    yield from drop_unused(decision, member)
     found = yield from metadata_hash(decision.draft, consumers.image())
     yield from decision.add(group_metadata(group.group_id, group.epoch + 1, found))
     consumers.decided(decision)

@@ -35,8 +35,6 @@ def check(message: ConsumerGroupHeartbeatRequest, version: int) -> None:
     _refuse_if(message.group_id == "", "GroupId can't be empty.")
     _refuse_if(message.instance_id == "", "InstanceId can't be empty.")
     _refuse_if(message.rack_id == "", "RackId can't be empty.")
-    # A member that subscribes by an expression would wait for partitions for ever.
-    _refuse_if(bool(message.subscribed_topic_regex), "SubscribedTopicRegex is not supported yet.")
     epoch = message.member_epoch
     if epoch != JOIN_EPOCH or version >= CLIENT_CHOOSES_ID_VERSION:
         _refuse_if(message.member_id == "", "MemberId can't be empty.")

@@ -171,6 +171,10 @@ def resolved_regex(group_id: str, regex: str, resolved: ResolvedRegex) -> Consum
     )
 
 
+def regex_tombstone(group_id: str, regex: str) -> ConsumerGroupRecord:
+    return record(ConsumerGroupRegularExpressionKey(group_id, regex))
+
+
 def member_tombstones(group_id: str, member_id: str) -> list[ConsumerGroupRecord]:
     """The records that remove a member, in Apache's order."""
     return [
@@ -184,7 +188,7 @@ def group_tombstones(group: ConsumerGroup) -> list[ConsumerGroupRecord]:
     """The records that remove a group without members (``ConsumerGroup.createGroupTombstoneRecords``)."""
     group_id = group.group_id
     return [
-        *(record(ConsumerGroupRegularExpressionKey(group_id, regex)) for regex in sorted(group.regexes)),
+        *(regex_tombstone(group_id, regex) for regex in sorted(group.regexes)),
         record(ConsumerGroupTargetAssignmentMetadataKey(group_id)),
         record(ConsumerGroupPartitionMetadataKey(group_id)),
         record(ConsumerGroupMetadataKey(group_id)),

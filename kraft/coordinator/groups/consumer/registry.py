@@ -6,6 +6,7 @@ committed records only: clients see no others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Container
 
 import attrs
@@ -58,6 +59,15 @@ class Timeouts:
 
 
 @attrs.define
+class SearchState:
+    """The last search for the topics of a group's regular expressions. ``topic_ids`` are the topics that it saw."""
+
+    at_s: float
+    topic_ids: object = None
+    is_under_way: bool = False
+
+
+@attrs.define
 class ConsumerGroups:
     """``image`` returns the metadata of topics as this broker knows it."""
 
@@ -67,6 +77,7 @@ class ConsumerGroups:
     timeouts: dict[str, Timeouts] = attrs.Factory(dict)
     _seen: dict[str, object] = attrs.Factory(dict)
     """The topics with which the metadata hash of each group was computed."""
+    _searches: dict[str, SearchState] = attrs.Factory(dict)
 
     # Decisions.
 
@@ -81,6 +92,7 @@ class ConsumerGroups:
             self.groups.pop(group_id, None)
             self.timeouts.pop(group_id, None)
             self._seen.pop(group_id, None)
+            self._searches.pop(group_id, None)
             return
         self.groups[group_id] = group
         timeouts = self.timeouts.setdefault(group_id, Timeouts())
@@ -90,6 +102,15 @@ class ConsumerGroups:
     def saw(self, group_id: str, image: Image) -> None:
         """The metadata hash of the group is that of ``image``."""
         self._seen[group_id] = image.topics
+
+    def search_of(self, group: ConsumerGroup) -> SearchState:
+        """Return the state of the group's searches. Records have the time of those before this coordinator."""
+        state = self._searches.get(group.group_id)
+        if state is None:
+            last_ms = max((each.timestamp_ms for each in group.regexes.values()), default=None)
+            state = SearchState(-math.inf if last_ms is None else last_ms / 1000)
+            self._searches[group.group_id] = state
+        return state
 
     def delete(self, step: Step, group_id: str) -> Steps[None]:
         """Delete a group without members.

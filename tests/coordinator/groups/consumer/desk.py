@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from uuid import UUID
 
 import attrs
 
-from kraft.coordinator.groups.consumer.group import ConsumerGroup
+from kraft.coordinator.groups.consumer.group import ConsumerGroup, ResolvedRegex
+from kraft.coordinator.groups.consumer.regexes import RegexesResolved
 from kraft.coordinator.groups.core import GroupCoordinator
 from kraft.coordinator.groups.rebalance import ConsumerProtocolSettings
 from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest, OwnedTopicPartitions
@@ -66,7 +68,9 @@ class ConsumerDesk(Desk):
     def send_beat(self, member_id: str, epoch: int, owned: Owned | None = None, version: int = 1, **what: Any) -> int:
         topics = what.pop("topics", None)
         if epoch == 0:
-            topics, owned = topics or ["t"], owned or {}
+            owned = owned or {}
+            if "subscribed_topic_regex" not in what:
+                topics = topics or ["t"]
             what.setdefault("rebalance_timeout_ms", round(REBALANCE_S * 1000))
         message = ConsumerGroupHeartbeatRequest(
             group_id=GROUP,
@@ -77,6 +81,21 @@ class ConsumerDesk(Desk):
             **what,
         )
         return self.send(message, version)
+
+    def resolve(self) -> list[tuple[str, ...]]:
+        """Finish the searches that have begun, and return their expressions."""
+        searches, self.searches = self.searches, []
+        for search in searches:
+            resolved = {
+                regex: ResolvedRegex(
+                    frozenset(name for name in search.image.topic_ids if re.fullmatch(regex, name)),
+                    search.image.offset,
+                    search.timestamp_ms,
+                )
+                for regex in search.regexes
+            }
+            self.step(RegexesResolved(search.group_id, resolved, search.image))
+        return [search.regexes for search in searches]
 
     def settle_all(self, *members: Member) -> None:
         """Let all members heartbeat until nothing changes."""

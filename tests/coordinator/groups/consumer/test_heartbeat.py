@@ -75,7 +75,6 @@ def test_the_last_member_leaves_an_empty_group() -> None:
         ({"owned": {T: [0]}}, 1, ErrorCode.INVALID_REQUEST),
         ({"epoch": -3}, 1, ErrorCode.INVALID_REQUEST),
         ({"epoch": -2}, 1, ErrorCode.INVALID_REQUEST),
-        ({"subscribed_topic_regex": "t.*"}, 1, ErrorCode.INVALID_REQUEST),
         ({"server_assignor": "sticky"}, 1, ErrorCode.UNSUPPORTED_ASSIGNOR),
         ({"epoch": 1}, 1, ErrorCode.GROUP_ID_NOT_FOUND),
         ({"epoch": -1}, 1, ErrorCode.GROUP_ID_NOT_FOUND),

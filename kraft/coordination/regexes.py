@@ -1,0 +1,97 @@
+"""The regular expressions of consumer groups (KIP-848): checked and searched with RE2, on worker threads.
+
+RE2 takes a time that is linear in the length of a topic's name, and bounded memory. It releases the interpreter's lock
+while it matches. Java's brokers use RE2/J, which has the same syntax.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import attrs
+import re2
+import trio
+
+from kraft.coordinator.groups.consumer.group import ResolvedRegex
+from kraft.coordinator.groups.consumer.regexes import RegexesResolved
+from kraft.coordinator.groups.effects import RegexSearch
+from kraft.wire.errors import ErrorCode, KafkaError, shortened
+from kraft.world.world import World
+
+_MAX_MEMORY: Final = 1 << 20
+"""Not a Kafka setting. The memory in bytes that RE2 may use for an expression: one that needs more is refused."""
+_NAMES_AT_ONCE: Final = 200
+"""The names that a worker thread compares before it takes other work: less than a millisecond for most expressions."""
+
+
+def _options() -> re2.Options:
+    options = re2.Options()
+    options.max_mem = _MAX_MEMORY
+    options.log_errors = False
+    options.never_capture = True  # submatches take RE2 a thousand times as long
+    return options
+
+
+_OPTIONS: Final = _options()
+
+
+def _compiled(regex: str) -> Any:
+    """Return the compiled expression. RE2 keeps the last ones. Raises re2.error if it is invalid or too large."""
+    return re2.compile(regex, _OPTIONS)
+
+
+async def check(world: World, regex: str) -> None:
+    """Raises KafkaError with INVALID_REGULAR_EXPRESSION."""
+    try:
+        await world.compute(_compiled, regex)
+    except re2.error as error:
+        why = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
+        text = shortened(f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {why}.")
+        raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from None
+
+
+def _matching(regex: str, names: Sequence[str]) -> list[str]:
+    """Return the names that match. None match an expression that RE2 refuses, which another coordinator accepted."""
+    try:
+        pattern = _compiled(regex)
+    except re2.error:
+        return []
+    return [name for name in names if pattern.fullmatch(name) is not None]
+
+
+async def _resolve(world: World, search: RegexSearch) -> RegexesResolved:
+    names = list(search.image.topic_ids)
+    resolved = {}
+    for regex in search.regexes:
+        topics: list[str] = []
+        for start in range(0, len(names), _NAMES_AT_ONCE):
+            topics += await world.compute(_matching, regex, names[start : start + _NAMES_AT_ONCE])
+        resolved[regex] = ResolvedRegex(frozenset(topics), search.image.offset, search.timestamp_ms)
+    return RegexesResolved(search.group_id, resolved, search.image)
+
+
+@attrs.define(eq=False)
+class RegexSearches:
+    """The searches of this broker. The worker threads take turns between them."""
+
+    world: World
+    _waiting: deque[tuple[RegexSearch, Callable[[RegexesResolved], None]]] = attrs.Factory(deque)
+    _woken: trio.Event = attrs.Factory(trio.Event)
+
+    def begin(self, search: RegexSearch, report: Callable[[RegexesResolved], None]) -> None:
+        """Search in the background, then report. A group has one search at a time, so the queue is bounded."""
+        self._waiting.append((search, report))
+        self._woken.set()
+
+    async def run(self) -> None:
+        async with trio.open_nursery() as nursery:
+            while True:
+                while self._waiting:
+                    nursery.start_soon(self._search, *self._waiting.popleft())
+                await self._woken.wait()
+                self._woken = trio.Event()
+
+    async def _search(self, search: RegexSearch, report: Callable[[RegexesResolved], None]) -> None:
+        report(await _resolve(self.world, search))
