@@ -81,9 +81,14 @@ class ApiKey(IntEnum):
     ASSIGN_REPLICAS_TO_DIRS = 73
     LIST_CONFIG_RESOURCES = 74
     DESCRIBE_TOPIC_PARTITIONS = 75
+    SHARE_GROUP_HEARTBEAT = 76
+    SHARE_GROUP_DESCRIBE = 77
     ADD_RAFT_VOTER = 80
     REMOVE_RAFT_VOTER = 81
     UPDATE_RAFT_VOTER = 82
+    DESCRIBE_SHARE_GROUP_OFFSETS = 90
+    ALTER_SHARE_GROUP_OFFSETS = 91
+    DELETE_SHARE_GROUP_OFFSETS = 92
 
 
 REQUESTS: Final[dict[int, tuple[str, str]]] = {
@@ -157,9 +162,14 @@ REQUESTS: Final[dict[int, tuple[str, str]]] = {
     73: ("assign_replicas_to_dirs_request", "AssignReplicasToDirsRequest"),
     74: ("list_config_resources_request", "ListConfigResourcesRequest"),
     75: ("describe_topic_partitions_request", "DescribeTopicPartitionsRequest"),
+    76: ("share_group_heartbeat_request", "ShareGroupHeartbeatRequest"),
+    77: ("share_group_describe_request", "ShareGroupDescribeRequest"),
     80: ("add_raft_voter_request", "AddRaftVoterRequest"),
     81: ("remove_raft_voter_request", "RemoveRaftVoterRequest"),
     82: ("update_raft_voter_request", "UpdateRaftVoterRequest"),
+    90: ("describe_share_group_offsets_request", "DescribeShareGroupOffsetsRequest"),
+    91: ("alter_share_group_offsets_request", "AlterShareGroupOffsetsRequest"),
+    92: ("delete_share_group_offsets_request", "DeleteShareGroupOffsetsRequest"),
 }
 """Request class of an API: its module and its name."""
 
@@ -234,9 +244,14 @@ RESPONSES: Final[dict[int, tuple[str, str]]] = {
     73: ("assign_replicas_to_dirs_response", "AssignReplicasToDirsResponse"),
     74: ("list_config_resources_response", "ListConfigResourcesResponse"),
     75: ("describe_topic_partitions_response", "DescribeTopicPartitionsResponse"),
+    76: ("share_group_heartbeat_response", "ShareGroupHeartbeatResponse"),
+    77: ("share_group_describe_response", "ShareGroupDescribeResponse"),
     80: ("add_raft_voter_response", "AddRaftVoterResponse"),
     81: ("remove_raft_voter_response", "RemoveRaftVoterResponse"),
     82: ("update_raft_voter_response", "UpdateRaftVoterResponse"),
+    90: ("describe_share_group_offsets_response", "DescribeShareGroupOffsetsResponse"),
+    91: ("alter_share_group_offsets_response", "AlterShareGroupOffsetsResponse"),
+    92: ("delete_share_group_offsets_response", "DeleteShareGroupOffsetsResponse"),
 }
 """Response class of an API: its module and its name."""
 
@@ -299,6 +314,18 @@ DATA: Final[dict[str, str]] = {
     "QuorumStateData": "quorum_state_data",
     "RequestHeader": "request_header",
     "ResponseHeader": "response_header",
+    "ShareGroupCurrentMemberAssignmentKey": "share_group_current_member_assignment_key",
+    "ShareGroupCurrentMemberAssignmentValue": "share_group_current_member_assignment_value",
+    "ShareGroupMemberMetadataKey": "share_group_member_metadata_key",
+    "ShareGroupMemberMetadataValue": "share_group_member_metadata_value",
+    "ShareGroupMetadataKey": "share_group_metadata_key",
+    "ShareGroupMetadataValue": "share_group_metadata_value",
+    "ShareGroupStatePartitionMetadataKey": "share_group_state_partition_metadata_key",
+    "ShareGroupStatePartitionMetadataValue": "share_group_state_partition_metadata_value",
+    "ShareGroupTargetAssignmentMemberKey": "share_group_target_assignment_member_key",
+    "ShareGroupTargetAssignmentMemberValue": "share_group_target_assignment_member_value",
+    "ShareGroupTargetAssignmentMetadataKey": "share_group_target_assignment_metadata_key",
+    "ShareGroupTargetAssignmentMetadataValue": "share_group_target_assignment_metadata_value",
     "SnapshotFooterRecord": "snapshot_footer_record",
     "SnapshotHeaderRecord": "snapshot_header_record",
     "TransactionLogKey": "transaction_log_key",
@@ -376,9 +403,14 @@ FLEXIBLE_FROM: Final[dict[int, int]] = {
     73: 0,
     74: 0,
     75: 0,
+    76: 0,
+    77: 0,
     80: 0,
     81: 0,
     82: 0,
+    90: 0,
+    91: 0,
+    92: 0,
 }
 """First flexible version of each API that has one."""
 
@@ -453,8 +485,13 @@ LISTENERS: Final[dict[int, tuple[str, ...]]] = {
     73: ("controller",),
     74: ("broker",),
     75: ("broker",),
+    76: ("broker",),
+    77: ("broker",),
     80: ("broker", "controller"),
     81: ("broker", "controller"),
     82: ("controller",),
+    90: ("broker",),
+    91: ("broker",),
+    92: ("broker",),
 }
 """Kinds of listener that answer an API."""

@@ -68,12 +68,16 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("release", RELEASES)
 def test_apache_reads_and_writes_the_same_bytes(release: str, path: Path) -> None:
     found = verdicts(release, path)
-    assert found["bad"] == Counter()
+    bad = {name for name, _ in found["bad"]}
+    # Kafka 3.9 had share groups as a preview (KIP-932), whose group records had no hash.
+    assert bad == ({"ShareGroupMetadataValue"} if release == APACHE_KAFKA_WITH_ZOOKEEPER else set()), found["bad"]
     assert len(found["ok"]) > 550
 
 
 def test_every_message_is_known_to_one_of_the_releases(path: Path) -> None:
     known = {pair for release in RELEASES for pair in verdicts(release, path)["ok"]}
     ours = {(cls.__name__, str(version)) for cls, version in pairs()}
-    # Kafka 3.9 does not have it. Kafka 4 writes the same bytes, but there the number of a key is not its version.
-    assert ours - known == {("ConsumerGroupRegularExpressionKey", "16")}
+    # Kafka 3.9 does not have them. Kafka 4 writes the same bytes, but there the number of a key is not its version.
+    new_keys = {("ConsumerGroupRegularExpressionKey", "16")}
+    new_keys |= {(name, version) for name, version in ours if name.startswith("Share") and name.endswith("Key")}
+    assert ours - known == new_keys - known

@@ -86,6 +86,6 @@ def test_fields_that_kio_lacks_are_listed() -> None:
     control_plane = {"ControlledShutdown", "LeaderAndIsr", "StopReplica", "UpdateMetadata"}
     stored = {"GroupMetadataKey", "GroupMetadataValue", "OffsetCommitKey", "OffsetCommitValue"}
     stored |= {"TransactionLogKey", "TransactionLogValue", "QuorumStateData"}
-    stored |= {name for name in DATA if name.startswith("ConsumerGroup")}
+    stored |= {name for name in DATA if name.startswith(("ConsumerGroup", "Share"))}
     records = {cls.__name__ for cls in map(registry.record_class, RECORDS)}
     assert unknown == stored | records | {f"{name}{kind}" for name in control_plane for kind in _KINDS}

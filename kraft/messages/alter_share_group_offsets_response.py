@@ -1,0 +1,87 @@
+"""Generated from spec/AlterShareGroupOffsetsResponse.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.uuids import ZERO_UUID
+
+__all__ = [
+    "AlterShareGroupOffsetsResponse",
+    "AlterShareGroupOffsetsResponsePartition",
+    "AlterShareGroupOffsetsResponseTopic",
+]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class AlterShareGroupOffsetsResponsePartition(Message):
+    """Outcome per partition. (0+)
+
+    Attributes:
+        partition_index: Partition number.
+        error_code: Error of this partition.
+        error_message: Text for the error, or null.
+    """
+
+    partition_index: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "int32"),
+        Field("error_code", "int16"),
+        Field("error_message", "string", nullable=(0, OPEN), default=None),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class AlterShareGroupOffsetsResponseTopic(Message):
+    """Outcome per topic. (0+)
+
+    Attributes:
+        topic_name: Topic name.
+        topic_id: Topic id.
+        partitions: Outcome per partition.
+    """
+
+    topic_name: str = ""
+    topic_id: UUID = ZERO_UUID
+    partitions: list[AlterShareGroupOffsetsResponsePartition] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "string"),
+        Field("topic_id", "uuid"),
+        Field("partitions", "[]struct", AlterShareGroupOffsetsResponsePartition),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class AlterShareGroupOffsetsResponse(Message):
+    """AlterShareGroupOffsetsResponse (response of API 91): versions 0, flexible from 0.
+
+    Attributes:
+        throttle_time_ms: Time the client was held back by a quota, in milliseconds.
+        error_code: Error of the whole request.
+        error_message: Text for the error, or null.
+        responses: Outcome per topic.
+    """
+
+    API_KEY: ClassVar[int] = 91
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+    responses: list[AlterShareGroupOffsetsResponseTopic] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "int32"),
+        Field("error_code", "int16"),
+        Field("error_message", "string", nullable=(0, OPEN), default=None),
+        Field("responses", "[]struct", AlterShareGroupOffsetsResponseTopic),
+    )

@@ -1,0 +1,65 @@
+"""Generated from spec/DeleteShareGroupOffsetsResponse.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.uuids import ZERO_UUID
+
+__all__ = ["DeleteShareGroupOffsetsResponse", "DeleteShareGroupOffsetsResponseTopic"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class DeleteShareGroupOffsetsResponseTopic(Message):
+    """Outcome per topic. (0+)
+
+    Attributes:
+        topic_name: Topic name.
+        topic_id: Topic id.
+        error_code: Error of this topic.
+        error_message: Text for the error, or null.
+    """
+
+    topic_name: str = ""
+    topic_id: UUID = ZERO_UUID
+    error_code: int = 0
+    error_message: str | None = None
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_name", "string"),
+        Field("topic_id", "uuid"),
+        Field("error_code", "int16"),
+        Field("error_message", "string", nullable=(0, OPEN), default=None),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class DeleteShareGroupOffsetsResponse(Message):
+    """DeleteShareGroupOffsetsResponse (response of API 92): versions 0, flexible from 0.
+
+    Attributes:
+        throttle_time_ms: Time the client was held back by a quota, in milliseconds.
+        error_code: Error of the whole request.
+        error_message: Text for the error, or null.
+        responses: Outcome per topic.
+    """
+
+    API_KEY: ClassVar[int] = 92
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+    responses: list[DeleteShareGroupOffsetsResponseTopic] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "int32"),
+        Field("error_code", "int16"),
+        Field("error_message", "string", nullable=(0, OPEN), default=None),
+        Field("responses", "[]struct", DeleteShareGroupOffsetsResponseTopic),
+    )

@@ -1,0 +1,83 @@
+"""Generated from spec/ShareGroupHeartbeatResponse.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.uuids import ZERO_UUID
+
+__all__ = ["ShareAssignment", "ShareGroupHeartbeatResponse", "SharedTopicPartitions"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class SharedTopicPartitions(Message):
+    """Partitions that the member shares. (0+)
+
+    Attributes:
+        topic_id: Topic id.
+        partitions: Partition numbers.
+    """
+
+    topic_id: UUID = ZERO_UUID
+    partitions: list[int] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "uuid"),
+        Field("partitions", "[]int32"),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ShareAssignment(Message):
+    """Partitions from now on, null if unchanged. (0+)
+
+    Attributes:
+        topic_partitions: Partitions that the member shares.
+    """
+
+    topic_partitions: list[SharedTopicPartitions] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (Field("topic_partitions", "[]struct", SharedTopicPartitions),)
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ShareGroupHeartbeatResponse(Message):
+    """ShareGroupHeartbeatResponse (response of API 76): versions 1, flexible from 0.
+
+    Kafka 4.0 had version 0 as a preview. 1 is the first stable version (KIP-932).
+
+    Attributes:
+        throttle_time_ms: Time the client was held back by a quota, in milliseconds.
+        error_code: Error of the whole request.
+        error_message: Text for the error, or null.
+        member_id: Member id of the request.
+        member_epoch: Member epoch from now on.
+        heartbeat_interval_ms: Time until the next heartbeat, in milliseconds.
+        assignment: Partitions from now on, null if unchanged.
+    """
+
+    API_KEY: ClassVar[int] = 76
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (1, 1)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+    member_id: str | None = None
+    member_epoch: int = 0
+    heartbeat_interval_ms: int = 0
+    assignment: ShareAssignment | None = None
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("throttle_time_ms", "int32"),
+        Field("error_code", "int16"),
+        Field("error_message", "string", nullable=(0, OPEN), default=None),
+        Field("member_id", "string", nullable=(0, OPEN), default=None),
+        Field("member_epoch", "int32"),
+        Field("heartbeat_interval_ms", "int32"),
+        Field("assignment", "struct", ShareAssignment, nullable=(0, OPEN), default=None),
+    )

@@ -1,0 +1,32 @@
+"""Generated from spec/ShareGroupTargetAssignmentMetadataValue.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["ShareGroupTargetAssignmentMetadataValue"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ShareGroupTargetAssignmentMetadataValue(Message):
+    """ShareGroupTargetAssignmentMetadataValue (data): versions 0, flexible from 0.
+
+    Attributes:
+        assignment_epoch: Group epoch of the target assignment.
+        assignment_timestamp: Time of the assignment, in milliseconds since the epoch.
+    """
+
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    assignment_epoch: int = 0
+    assignment_timestamp: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("assignment_epoch", "int32"),
+        Field("assignment_timestamp", "int64", tag=0, tagged=(0, OPEN), ignorable=True),
+    )
