@@ -83,9 +83,16 @@ class ApiKey(IntEnum):
     DESCRIBE_TOPIC_PARTITIONS = 75
     SHARE_GROUP_HEARTBEAT = 76
     SHARE_GROUP_DESCRIBE = 77
+    SHARE_FETCH = 78
+    SHARE_ACKNOWLEDGE = 79
     ADD_RAFT_VOTER = 80
     REMOVE_RAFT_VOTER = 81
     UPDATE_RAFT_VOTER = 82
+    INITIALIZE_SHARE_GROUP_STATE = 83
+    READ_SHARE_GROUP_STATE = 84
+    WRITE_SHARE_GROUP_STATE = 85
+    DELETE_SHARE_GROUP_STATE = 86
+    READ_SHARE_GROUP_STATE_SUMMARY = 87
     DESCRIBE_SHARE_GROUP_OFFSETS = 90
     ALTER_SHARE_GROUP_OFFSETS = 91
     DELETE_SHARE_GROUP_OFFSETS = 92
@@ -164,9 +171,16 @@ REQUESTS: Final[dict[int, tuple[str, str]]] = {
     75: ("describe_topic_partitions_request", "DescribeTopicPartitionsRequest"),
     76: ("share_group_heartbeat_request", "ShareGroupHeartbeatRequest"),
     77: ("share_group_describe_request", "ShareGroupDescribeRequest"),
+    78: ("share_fetch_request", "ShareFetchRequest"),
+    79: ("share_acknowledge_request", "ShareAcknowledgeRequest"),
     80: ("add_raft_voter_request", "AddRaftVoterRequest"),
     81: ("remove_raft_voter_request", "RemoveRaftVoterRequest"),
     82: ("update_raft_voter_request", "UpdateRaftVoterRequest"),
+    83: ("initialize_share_group_state_request", "InitializeShareGroupStateRequest"),
+    84: ("read_share_group_state_request", "ReadShareGroupStateRequest"),
+    85: ("write_share_group_state_request", "WriteShareGroupStateRequest"),
+    86: ("delete_share_group_state_request", "DeleteShareGroupStateRequest"),
+    87: ("read_share_group_state_summary_request", "ReadShareGroupStateSummaryRequest"),
     90: ("describe_share_group_offsets_request", "DescribeShareGroupOffsetsRequest"),
     91: ("alter_share_group_offsets_request", "AlterShareGroupOffsetsRequest"),
     92: ("delete_share_group_offsets_request", "DeleteShareGroupOffsetsRequest"),
@@ -246,9 +260,16 @@ RESPONSES: Final[dict[int, tuple[str, str]]] = {
     75: ("describe_topic_partitions_response", "DescribeTopicPartitionsResponse"),
     76: ("share_group_heartbeat_response", "ShareGroupHeartbeatResponse"),
     77: ("share_group_describe_response", "ShareGroupDescribeResponse"),
+    78: ("share_fetch_response", "ShareFetchResponse"),
+    79: ("share_acknowledge_response", "ShareAcknowledgeResponse"),
     80: ("add_raft_voter_response", "AddRaftVoterResponse"),
     81: ("remove_raft_voter_response", "RemoveRaftVoterResponse"),
     82: ("update_raft_voter_response", "UpdateRaftVoterResponse"),
+    83: ("initialize_share_group_state_response", "InitializeShareGroupStateResponse"),
+    84: ("read_share_group_state_response", "ReadShareGroupStateResponse"),
+    85: ("write_share_group_state_response", "WriteShareGroupStateResponse"),
+    86: ("delete_share_group_state_response", "DeleteShareGroupStateResponse"),
+    87: ("read_share_group_state_summary_response", "ReadShareGroupStateSummaryResponse"),
     90: ("describe_share_group_offsets_response", "DescribeShareGroupOffsetsResponse"),
     91: ("alter_share_group_offsets_response", "AlterShareGroupOffsetsResponse"),
     92: ("delete_share_group_offsets_response", "DeleteShareGroupOffsetsResponse"),
@@ -326,6 +347,10 @@ DATA: Final[dict[str, str]] = {
     "ShareGroupTargetAssignmentMemberValue": "share_group_target_assignment_member_value",
     "ShareGroupTargetAssignmentMetadataKey": "share_group_target_assignment_metadata_key",
     "ShareGroupTargetAssignmentMetadataValue": "share_group_target_assignment_metadata_value",
+    "ShareSnapshotKey": "share_snapshot_key",
+    "ShareSnapshotValue": "share_snapshot_value",
+    "ShareUpdateKey": "share_update_key",
+    "ShareUpdateValue": "share_update_value",
     "SnapshotFooterRecord": "snapshot_footer_record",
     "SnapshotHeaderRecord": "snapshot_header_record",
     "TransactionLogKey": "transaction_log_key",
@@ -405,9 +430,16 @@ FLEXIBLE_FROM: Final[dict[int, int]] = {
     75: 0,
     76: 0,
     77: 0,
+    78: 0,
+    79: 0,
     80: 0,
     81: 0,
     82: 0,
+    83: 0,
+    84: 0,
+    85: 0,
+    86: 0,
+    87: 0,
     90: 0,
     91: 0,
     92: 0,
@@ -487,9 +519,16 @@ LISTENERS: Final[dict[int, tuple[str, ...]]] = {
     75: ("broker",),
     76: ("broker",),
     77: ("broker",),
+    78: ("broker",),
+    79: ("broker",),
     80: ("broker", "controller"),
     81: ("broker", "controller"),
     82: ("controller",),
+    83: ("broker",),
+    84: ("broker",),
+    85: ("broker",),
+    86: ("broker",),
+    87: ("broker",),
     90: ("broker",),
     91: ("broker",),
     92: ("broker",),

@@ -20,6 +20,7 @@ public class RoundTrip {
         "org.apache.kafka.raft.generated.",
         "org.apache.kafka.coordinator.group.generated.",
         "org.apache.kafka.coordinator.transaction.generated.",
+        "org.apache.kafka.coordinator.share.generated.",
     };
 
     public static void main(String[] arguments) throws Exception {

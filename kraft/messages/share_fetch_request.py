@@ -1,0 +1,142 @@
+"""Generated from spec/ShareFetchRequest.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from uuid import UUID
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.uuids import ZERO_UUID
+
+__all__ = ["AcknowledgementBatch", "FetchPartition", "FetchTopic", "ForgottenTopic", "ShareFetchRequest"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class AcknowledgementBatch(Message):
+    """Acknowledgements of acquired records. (0+)
+
+    Attributes:
+        first_offset: First offset of the batch.
+        last_offset: Last offset of the batch.
+        acknowledge_types: One type for the batch or one for each offset: 0 gap, 1 accept, 2 release, 3 reject, 4 renew.
+    """
+
+    first_offset: int = 0
+    last_offset: int = 0
+    acknowledge_types: list[int] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("first_offset", "int64"),
+        Field("last_offset", "int64"),
+        Field("acknowledge_types", "[]int8"),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class FetchPartition(Message):
+    """Partitions of the topic. (0+)
+
+    Attributes:
+        partition_index: Partition number.
+        acknowledgement_batches: Acknowledgements of acquired records.
+    """
+
+    partition_index: int = 0
+    acknowledgement_batches: list[AcknowledgementBatch] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("partition_index", "int32"),
+        Field("acknowledgement_batches", "[]struct", AcknowledgementBatch),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class FetchTopic(Message):
+    """Topics of the share partitions. (0+)
+
+    Attributes:
+        topic_id: Id of the topic.
+        partitions: Partitions of the topic.
+    """
+
+    topic_id: UUID = ZERO_UUID
+    partitions: list[FetchPartition] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "uuid"),
+        Field("partitions", "[]struct", FetchPartition),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ForgottenTopic(Message):
+    """Partitions that leave the session. (0+)
+
+    Attributes:
+        topic_id: Id of the topic.
+        partitions: Partitions of the topic.
+    """
+
+    topic_id: UUID = ZERO_UUID
+    partitions: list[int] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("topic_id", "uuid"),
+        Field("partitions", "[]int32"),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ShareFetchRequest(Message):
+    """ShareFetchRequest (request of API 78): versions 1-2, flexible from 0.
+
+    v1 is the first stable one; v2 adds the acquire mode (KIP-1206) and renewals (KIP-1222).
+
+    Attributes:
+        group_id: Share group.
+        member_id: Member of the group, as a UUID.
+        share_session_epoch: 0 opens a session, -1 closes it; otherwise the number of the request in the session.
+        max_wait_ms: How long the broker may wait for records, in milliseconds.
+        min_bytes: The bytes for which the broker answers before that.
+        max_bytes: Most bytes of records in the response; the first batch may exceed it.
+        max_records (1+): Most records to acquire; a batch that goes past the limit is acquired whole.
+        batch_size (1+): Records of an acquired batch, if the log's batches allow.
+        share_acquire_mode (2+): 0 acquires whole batches, 1 keeps to the record limit (KIP-1206).
+        is_renew_ack (2+): Whether an acknowledgement renews locks, so that nothing is fetched (KIP-1222).
+        topics: Topics of the share partitions.
+        forgotten_topics_data: Partitions that leave the session.
+    """
+
+    API_KEY: ClassVar[int] = 78
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (1, 2)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    group_id: str | None = None
+    member_id: str | None = ""
+    share_session_epoch: int = 0
+    max_wait_ms: int = 0
+    min_bytes: int = 0
+    max_bytes: int = 2147483647
+    max_records: int = 0
+    batch_size: int = 0
+    share_acquire_mode: int = 0
+    is_renew_ack: bool = False
+    topics: list[FetchTopic] = attrs.Factory(list)
+    forgotten_topics_data: list[ForgottenTopic] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("group_id", "string", nullable=(0, OPEN), default=None),
+        Field("member_id", "string", nullable=(0, OPEN)),
+        Field("share_session_epoch", "int32"),
+        Field("max_wait_ms", "int32"),
+        Field("min_bytes", "int32"),
+        Field("max_bytes", "int32", default=2147483647),
+        Field("max_records", "int32", versions=(1, OPEN)),
+        Field("batch_size", "int32", versions=(1, OPEN)),
+        Field("share_acquire_mode", "int8", versions=(2, OPEN), ignorable=True),
+        Field("is_renew_ack", "bool", versions=(2, OPEN)),
+        Field("topics", "[]struct", FetchTopic),
+        Field("forgotten_topics_data", "[]struct", ForgottenTopic),
+    )

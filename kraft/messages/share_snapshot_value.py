@@ -1,0 +1,75 @@
+"""Generated from spec/ShareSnapshotValue.json by ``python -m kraft.codegen``; do not edit."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from kraft.wire.schema import OPEN, Field, Message
+
+__all__ = ["ShareSnapshotValue", "StateBatch"]
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class StateBatch(Message):
+    """Delivery states of records from the start offset on. (0+)
+
+    Attributes:
+        first_offset: First offset of the batch.
+        last_offset: Last offset of the batch.
+        delivery_state: 0 available, 2 acknowledged, 4 archived.
+        delivery_count: How often the records were delivered.
+    """
+
+    first_offset: int = 0
+    last_offset: int = 0
+    delivery_state: int = 0
+    delivery_count: int = 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("first_offset", "int64"),
+        Field("last_offset", "int64"),
+        Field("delivery_state", "int8"),
+        Field("delivery_count", "int16"),
+    )
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ShareSnapshotValue(Message):
+    """ShareSnapshotValue (data): versions 0, flexible from 0.
+
+    Attributes:
+        snapshot_epoch: Number of the snapshot, which each later snapshot of the share partition raises.
+        state_epoch: How often the state was initialised; a lower one is fenced.
+        leader_epoch: Leader epoch of the topic's partition when this was written.
+        start_offset: First offset that the group still has to process, -1 if it is not known.
+        delivery_complete_count: Offsets from the start offset on that are acknowledged or archived, -1 if not counted
+            (KIP-1226).
+        create_timestamp: When the state was written first, in milliseconds.
+        write_timestamp: When this snapshot was written, in milliseconds.
+        state_batches: Delivery states of records from the start offset on.
+    """
+
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
+    FLEXIBLE_FROM: ClassVar[int] = 0
+
+    snapshot_epoch: int = 0
+    state_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = 0
+    delivery_complete_count: int = -1
+    create_timestamp: int = 0
+    write_timestamp: int = 0
+    state_batches: list[StateBatch] = attrs.Factory(list)
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("snapshot_epoch", "int32"),
+        Field("state_epoch", "int32"),
+        Field("leader_epoch", "int32"),
+        Field("start_offset", "int64"),
+        Field("delivery_complete_count", "int32", tag=0, tagged=(0, OPEN), default=-1),
+        Field("create_timestamp", "int64"),
+        Field("write_timestamp", "int64"),
+        Field("state_batches", "[]struct", StateBatch),
+    )
