@@ -1,4 +1,4 @@
-"""DescribeConfigs (key 32): the settings of topics, nodes and client metrics, and the source of each value.
+"""DescribeConfigs (key 32): the settings of topics, nodes, loggers and client metrics, and the source of each value.
 
 Versions 1 to 4: 1 has sources and synonyms (KIP-226), 3 adds types and documentation (KIP-569), 4 is flexible. A
 controller's listener has it too (KIP-919).
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kraft.api.context import BrokerContext, ControllerContext, ZkBrokerContext
+from kraft.api.logger_levels import describe_loggers
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.api.zookeeper_configs import topic_settings
 from kraft.config.describe import (
@@ -146,6 +147,8 @@ def _entries(
             text = f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)
         return describe_broker(_layers(node, name), resource.configuration_keys)
+    if resource.resource_type == ResourceType.BROKER_LOGGER:
+        return describe_loggers(node.node_id, name, resource.configuration_keys)
     if resource.resource_type == ResourceType.CLIENT_METRICS:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")

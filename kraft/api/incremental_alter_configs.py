@@ -1,13 +1,18 @@
 """IncrementalAlterConfigs (key 44): set, delete, append to or subtract from single settings (KIP-339).
 
 Versions 0 to 1: 1 is flexible.
+
+A node changes the levels of its own loggers (KIP-412), and the active controller all other settings.
 """
 
 from __future__ import annotations
 
-from kraft.api.context import ZkBrokerContext
+from functools import partial
+
+from kraft.api.context import BrokerContext, ControllerContext, ZkBrokerContext
 from kraft.api.controller_requests import decide
 from kraft.api.forwarding import forward
+from kraft.api.logger_levels import alter_loggers
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.api.zookeeper_configs import alter
 from kraft.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
@@ -28,12 +33,22 @@ ROW = Api(
     forwardable=True,
 )
 
-at_broker = forward
-at_controller = decide
+
+async def at_broker(broker: BrokerContext, request: Request, message: IncrementalAlterConfigsRequest) -> Reply:
+    return await alter_loggers(broker.node_id, request, message, partial(forward, broker))
+
+
+async def at_controller(
+    controller: ControllerContext, request: Request, message: IncrementalAlterConfigsRequest
+) -> Reply:
+    return await alter_loggers(controller.node_id, request, message, partial(decide, controller))
 
 
 async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: IncrementalAlterConfigsRequest) -> Reply:
-    return alter(broker, message, changed, AlterConfigsResourceResponse, IncrementalAlterConfigsResponse)
+    async def alter_others(_: Request, others: IncrementalAlterConfigsRequest) -> Reply:
+        return alter(broker, others, changed, AlterConfigsResourceResponse, IncrementalAlterConfigsResponse)
+
+    return await alter_loggers(broker.node_id, request, message, alter_others)
 
 
 def error(

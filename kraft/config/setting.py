@@ -43,6 +43,7 @@ class ConfigError(ValueError):
 class ConfigType(IntEnum):
     """The type of a setting, numbered as in DescribeConfigs responses."""
 
+    UNKNOWN = 0
     BOOLEAN = 1
     STRING = 2
     INT = 3

@@ -183,7 +183,6 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     ],
     "delete_records": [Allowed("*: nothing", "topics", EMPTY_TOPICS)],
     "describe_topic_configs": [
-        Allowed("*: kind 8 of 1", "*", "This node does not serve the levels of loggers."),
         Allowed("*: twice", "results", ONCE),
         *_TOPIC_SETTINGS,
         Allowed(
@@ -217,6 +216,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed(f"*: {case} of '', *", "*.errorCode", "This node checks the name of a resource before its changes.")
         for case in ("append*", "subtract")
     ],
+    "broker_loggers": [Allowed("*: operation 9 *", "*", CRASHES)],
     "alter_broker": [
         Allowed("*: per broker of ''", "*", "This node does not serve TLS, so it does not know the TLS settings.")
     ],

@@ -55,6 +55,7 @@ SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         configs.alter_broker,
         configs.list_config_resources,
         configs.client_metrics,
+        configs.broker_loggers,
         control.elect_leaders,
         control.reassignments,
         control.update_features,

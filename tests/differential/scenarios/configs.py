@@ -10,7 +10,7 @@ from tests.differential.scenarios.produce import made
 from tests.differential.talk import Talk
 
 TOPIC, BROKER = 2, 4
-CLIENT_METRICS = 16
+BROKER_LOGGER, CLIENT_METRICS = 8, 16
 #: Cluster, client metrics, loggers, groups, and an undefined type.
 OTHER_KINDS = (0, 1, 3, 8, 16, 32, 99, -1)
 BROKER_KEYS = [
@@ -325,3 +325,53 @@ def client_metrics(talk: Talk) -> None:
         talk.sweep(case, ApiKey.ALTER_CONFIGS, {"resources": [resource], "validateOnly": False})
         described(f"after {case}")
     talk.sweep("listed, empty", ApiKey.LIST_CONFIG_RESOURCES, lambda version: body)
+
+
+LEVEL_CHANGES: dict[str, list[tuple[str, int, str | None]]] = {
+    "set": [("root", SET, "WARN")],
+    "trace": [("root", SET, "TRACE")],
+    "fatal": [("root", SET, "FATAL")],
+    "set again": [("root", SET, "INFO")],
+    "small letters": [("root", SET, "info")],
+    "another's name": [("root", SET, "CRITICAL")],
+    "off": [("root", SET, "OFF")],
+    "number": [("root", SET, "20")],
+    "empty": [("root", SET, "")],
+    "null": [("root", SET, None)],
+    "delete root": [("root", DELETE, None)],
+    "append": [("root", APPEND, "INFO")],
+    "subtract": [("root", SUBTRACT, "INFO")],
+    "operation 9": [("root", 9, "INFO")],
+    "unknown": [("no.such.logger", SET, "INFO")],
+    "delete unknown": [("no.such.logger", DELETE, None)],
+    "twice": [("root", SET, "INFO"), ("root", SET, "WARN")],
+    "good and bad": [("root", SET, "ERROR"), ("no.such.logger", SET, "INFO")],
+    "none": [],
+}
+
+
+def broker_loggers(talk: Talk) -> None:
+    """KIP-412: the levels of a node's loggers. Both nodes begin with another level of the root logger."""
+    made(talk, "beside-loggers")
+
+    def described(case: str) -> None:
+        resource = {"resourceType": BROKER_LOGGER, "resourceName": "1", "configurationKeys": ["root", "no.such.logger"]}
+        body = {"resources": [resource], "includeSynonyms": True, "includeDocumentation": True}
+        talk.ask(case, ApiKey.DESCRIBE_CONFIGS, talk.latest[ApiKey.DESCRIBE_CONFIGS], body)
+
+    for case, rows in LEVEL_CHANGES.items():
+        configs = [{"name": key, "configOperation": operation, "value": value} for key, operation, value in rows]
+        for name in ("1", "2", "x", "") if case == "set" else ("1",):
+            resource = {"resourceType": BROKER_LOGGER, "resourceName": name, "configs": configs}
+            for dry in (True, False):
+                body = {"resources": [resource], "validateOnly": dry}
+                talk.ask(f"{case} of {name!r}, {dry}", ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, body)
+        described(f"after {case}")
+    level = {"name": "root", "configOperation": SET, "value": "INFO"}
+    retention = {"name": "retention.ms", "configOperation": SET, "value": "7"}
+    rows = [(TOPIC, "beside-loggers", retention), (BROKER_LOGGER, "1", level), (TOPIC, "no-such-topic", retention)]
+    resources = [{"resourceType": kind, "resourceName": name, "configs": [each]} for kind, name, each in rows]
+    talk.sweep("with topics", ApiKey.INCREMENTAL_ALTER_CONFIGS, {"resources": resources, "validateOnly": False})
+    talk.sweep("twice", ApiKey.INCREMENTAL_ALTER_CONFIGS, {"resources": [resources[1]] * 2, "validateOnly": False})
+    described("at last")
+    _described(talk, "beside-loggers", "the topic")
