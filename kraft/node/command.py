@@ -25,6 +25,7 @@ from kraft.config.setting import ConfigError
 from kraft.metadata.delta import MetadataError
 from kraft.node.node import Bound, Node
 from kraft.node.open_files import FileBudget, raise_file_limit
+from kraft.node.repeated_lines import RepeatedLines
 from kraft.node.tree import render
 from kraft.storage.errors import StorageError
 from kraft.storage.format import format_directories
@@ -48,7 +49,10 @@ ENDED_AT_ONCE = 130
 def run(arguments: Sequence[str] | None = None, *, instruments: Sequence[trio.abc.Instrument] = ()) -> int:
     """Run a node and return the exit status. ``instruments`` watch its event loop."""
     options = _parse(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(RepeatedLines())
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    logging.basicConfig(level=logging.INFO, format=form, handlers=[handler])
     explained: tuple[type[Exception], ...] = (StorageError, MetadataError, OSError, ConfigError, KafkaError)
     try:
         config = _configure(options)

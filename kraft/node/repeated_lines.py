@@ -1,0 +1,44 @@
+"""At most one log line a minute for each warning that repeats, as that of a client which retries without a pause."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from typing import Final
+
+import attrs
+
+INTERVAL_S: Final = 60.0
+MAX_LINES: Final = 1_000
+_COMPARED_CHARACTERS = 500
+
+
+@attrs.define(eq=False)
+class _Line:
+    ends_at: float
+    repeats: int = 0
+
+
+class RepeatedLines(logging.Filter):
+    """Drops a warning or an error whose text was logged within the last minute, and counts it for the next line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: OrderedDict[tuple[str, str], _Line] = OrderedDict()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
+        text = record.getMessage()
+        key = (record.name, text[:_COMPARED_CHARACTERS])
+        line = self._lines.pop(key, None)
+        if line is not None and record.created < line.ends_at:
+            line.repeats += 1
+            self._lines[key] = line
+            return False
+        if line is not None and line.repeats:
+            record.msg, record.args = f"{text} ({line.repeats} times more since the last such line)", ()
+        self._lines[key] = _Line(record.created + INTERVAL_S)
+        if len(self._lines) > MAX_LINES:
+            self._lines.popitem(last=False)
+        return True
