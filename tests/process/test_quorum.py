@@ -16,14 +16,14 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.cluster import Cluster, members, running_cluster
 from tests.support.eventually import eventually
+from tests.support.faults import Fault, cut_off, deaf, killed, mute, paused
 from tests.support.faulty_node import SWITCH
 from tests.support.node_process import OURS, Ours
 from tests.support.quorum_view import assert_equal_logs, newest_leader, wait_for_leader, wait_for_return
@@ -43,48 +43,6 @@ one of them, less for the median of those that a struck leader brings about.
 """
 CREATED_UNDER_FAULT = 3
 ROOM_ON_A_FULL_DISK_BYTES = 300
-
-
-@contextlib.contextmanager
-def killed(cluster: Cluster, victim: int) -> Iterator[None]:
-    cluster.nodes[victim].kill()
-    yield
-    cluster.start(victim)
-
-
-@contextlib.contextmanager
-def paused(cluster: Cluster, victim: int) -> Iterator[None]:
-    cluster.nodes[victim].pause()
-    yield
-    cluster.nodes[victim].resume()
-
-
-@contextlib.contextmanager
-def cut_off(cluster: Cluster, victim: int) -> Iterator[None]:
-    assert cluster.links is not None
-    cluster.links.cut(victim, others(cluster, victim))
-    yield
-    cluster.links.heal()
-
-
-@contextlib.contextmanager
-def deaf(cluster: Cluster, victim: int) -> Iterator[None]:
-    """Others receive the victim's messages; the victim receives none."""
-    assert cluster.links is not None
-    for other in others(cluster, victim):
-        cluster.links.cut_one_way(other, victim)
-    yield
-    cluster.links.heal()
-
-
-@contextlib.contextmanager
-def mute(cluster: Cluster, victim: int) -> Iterator[None]:
-    """The victim receives the messages of others; they receive none of it."""
-    assert cluster.links is not None
-    for other in others(cluster, victim):
-        cluster.links.cut_one_way(victim, other)
-    yield
-    cluster.links.heal()
 
 
 @contextlib.contextmanager
@@ -112,12 +70,7 @@ def restart_after_its_disk_failed(cluster: Cluster, victim: int) -> None:
     cluster.start(victim)
 
 
-Fault = Callable[[Cluster, int], AbstractContextManager[None]]
 FAULTS: tuple[Fault, ...] = (killed, paused, cut_off, deaf, mute, without_space, without_fsync)
-
-
-def others(cluster: Cluster, victim: int) -> list[int]:
-    return [node_id for node_id in cluster.nodes if node_id != victim]
 
 
 def sequence(chance: random.Random, count: int) -> list[Fault]:

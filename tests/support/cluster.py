@@ -1,7 +1,7 @@
 """A cluster of real processes: any mix of our nodes and Apache Kafka's, as controllers, brokers, or both.
 
 The voters are static (``controller.quorum.voters``), as they must be for nodes of the 3.9 line and ours to be in one
-quorum. With ``links``, whatever goes to a controller passes through a proxy, so that a test can cut the network.
+quorum. With ``links``, all connections to a voter pass through a proxy, so that a test can cut the network.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import attrs
 
 from tests.support.node_process import OURS, Kind, NodeProcess, free_ports
-from tests.support.proxy import Links, running_links
+from tests.support.proxy import Door, Links, running_links
 
 CONTROLLER, BROKER, BOTH = "controller", "broker", "broker,controller"
 FIRST_BROKER = 101
@@ -86,19 +86,18 @@ class Cluster:
         """The voters that run and are not paused."""
         return [each for each in self.voters if self.nodes[each].is_running and not self.nodes[each].is_paused]
 
-    def port_for_peers(self, voter: int) -> int:
-        """The address of this voter for other nodes."""
-        port = self.nodes[voter].ports[1]
-        return port if self.links is None else self.links.ports[voter]
+    def _advertised(self, port: int) -> int:
+        """The port at which others reach the node that listens on ``port``."""
+        return port if self.links is None else self.links.ports.get(port, port)
 
     def _settings(self, node_id: int) -> dict[str, str]:
         member, (client, controller) = self.members[node_id], self.nodes[node_id].ports
-        bound = [f"PLAINTEXT://127.0.0.1:{client}"] if member.is_broker else []
-        advertised = list(bound)
+        listeners = {"PLAINTEXT": client} if member.is_broker else {}
         if member.is_voter:
-            bound.append(f"CONTROLLER://127.0.0.1:{controller}")
-            advertised.append(f"CONTROLLER://127.0.0.1:{self.port_for_peers(node_id)}")
-        voters = ",".join(f"{voter}@127.0.0.1:{self.port_for_peers(voter)}" for voter in self.voters)
+            listeners["CONTROLLER"] = controller
+        bound = [f"{name}://127.0.0.1:{port}" for name, port in listeners.items()]
+        advertised = [f"{name}://127.0.0.1:{self._advertised(port)}" for name, port in listeners.items()]
+        voters = ",".join(f"{voter}@127.0.0.1:{self._advertised(self.nodes[voter].ports[1])}" for voter in self.voters)
         proxied = {"advertised.listeners": ",".join(advertised)} if advertised != bound else {}
         return {
             "process.roles": member.roles,
@@ -154,10 +153,9 @@ def running_cluster(
     with contextlib.ExitStack() as stack:
         cluster = Cluster(directory, members, values)
         if with_links:
-            behind = {voter: cluster.nodes[voter].ports[1] for voter in cluster.voters}
-            proxies = zip(behind.items(), free_ports(len(behind)), strict=True)
-            targets = {voter: (port, target) for (voter, target), port in proxies}
-            cluster.links = stack.enter_context(running_links(targets))
+            ports = [(voter, port) for voter in cluster.voters for port in cluster.nodes[voter].ports]
+            doors = [Door(*listener, port) for port, listener in zip(free_ports(len(ports)), ports, strict=True)]
+            cluster.links = stack.enter_context(running_links(doors))
         stack.callback(cluster.kill)
         try:
             cluster.start()

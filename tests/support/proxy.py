@@ -1,8 +1,8 @@
 """The network between the nodes of a cluster, which a test can cut, in one direction or both, and slow down.
 
-Each controller has one proxy, whose port is its address for every node: in ``controller.quorum.voters`` and among its
-advertised listeners, since a leader sends its followers its address. The proxy learns the source node of a connection
-from the kernel: from the process that owns the other end.
+Each listener of a controller has one proxy, whose port is its address for every node: in ``controller.quorum.voters``
+and among its advertised listeners, since a leader sends its followers its address. The proxy learns the source node of
+a connection from the kernel: from the process that owns the other end.
 
 A cut has the effect of an unplugged cable on TCP: the proxy refuses and closes nothing, and delivers no bytes. It
 delivers them after the cut ends, however old they are.
@@ -17,7 +17,7 @@ import socket
 import struct
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 import trio
@@ -54,7 +54,7 @@ class Links:
     """The links by (from, to), for the thread of the test. A call holds for connections that are there and to come."""
 
     ports: dict[int, int]
-    """The address of each controller."""
+    """The port of the proxy by the port behind it."""
     token: trio.lowlevel.TrioToken
     _links: defaultdict[tuple[int, int], Link] = attrs.Factory(lambda: defaultdict(Link))
     _owners: dict[int, int] = attrs.Factory(dict)
@@ -166,20 +166,29 @@ def _inode_of_peer(stream: trio.SocketStream) -> int:
     return int(struct.unpack_from("=I", answer, _INODE_AT)[0]) if kind == _BY_FAMILY else 0
 
 
+@attrs.frozen
+class Door:
+    """A listener of a node, and the port of its proxy."""
+
+    node_id: int
+    behind: int
+    port: int
+
+
 @contextlib.contextmanager
-def running_links(targets: Mapping[int, tuple[int, int]]) -> Iterator[Links]:
-    """Proxies for these controllers: id to the port of the proxy and the port behind it; in a thread of their own."""
+def running_links(doors: Sequence[Door]) -> Iterator[Links]:
+    """Proxies for these listeners, in a thread of their own."""
     started: queue.Queue[tuple[Links, trio.CancelScope]] = queue.Queue()
 
     async def serve() -> None:
-        links = Links({target: port for target, (port, _) in targets.items()}, trio.lowlevel.current_trio_token())
+        links = Links({door.behind: door.port for door in doors}, trio.lowlevel.current_trio_token())
         async with trio.open_nursery() as nursery:
-            for target, (port, behind) in targets.items():
-                (listener,) = await trio.open_tcp_listeners(port, host="127.0.0.1")
+            for door in doors:
+                (listener,) = await trio.open_tcp_listeners(door.port, host="127.0.0.1")
 
-                async def handle(near: trio.SocketStream, target: int = target, behind: int = behind) -> None:
+                async def handle(near: trio.SocketStream, door: Door = door) -> None:
                     with contextlib.suppress(OSError):
-                        await links.carry(target, behind, near)
+                        await links.carry(door.node_id, door.behind, near)
 
                 nursery.start_soon(trio.serve_listeners, handle, [listener])
             started.put((links, nursery.cancel_scope))

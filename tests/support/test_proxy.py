@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.eventually import eventually
 from tests.support.node_process import free_ports
-from tests.support.proxy import STRANGER, Links, running_links
+from tests.support.proxy import STRANGER, Door, Links, running_links
 
 CLIENT, SERVER = 7, 1
 SILENCE_S = 0.2
@@ -44,7 +44,7 @@ def links(received: bytearray) -> Iterator[Links]:
         server.daemon_threads = True
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
-        with running_links({SERVER: (free_ports(1)[0], server.server_address[1])}) as links:
+        with running_links([Door(SERVER, server.server_address[1], free_ports(1)[0])]) as links:
             links.belongs_to(CLIENT, os.getpid())
             yield links
         server.shutdown()
@@ -53,7 +53,7 @@ def links(received: bytearray) -> Iterator[Links]:
 
 @pytest.fixture
 def client(links: Links) -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", links.ports[SERVER]), timeout=TIMEOUT_S) as client:
+    with socket.create_connection(("127.0.0.1", *links.ports.values()), timeout=TIMEOUT_S) as client:
         client.sendall(b"first")
         assert client.recv(100) == b"first"
         yield client
@@ -90,7 +90,7 @@ def test_a_cut_of_one_way_lets_the_other_pass(links: Links, client: socket.socke
 
 def test_a_new_connection_is_cut_too(links: Links) -> None:
     links.cut(CLIENT, [SERVER])
-    with socket.create_connection(("127.0.0.1", links.ports[SERVER]), timeout=TIMEOUT_S) as client:
+    with socket.create_connection(("127.0.0.1", *links.ports.values()), timeout=TIMEOUT_S) as client:
         client.sendall(b"hello")
         assert is_silent(client)
         links.heal()
