@@ -20,17 +20,21 @@ class _Line:
 
 
 class RepeatedLines(logging.Filter):
-    """Drops a warning or an error whose text was logged within the last minute, and counts it for the next line."""
+    """Drops a warning or an error whose text and exception were logged within the last minute.
+
+    The next line has the number of those that were dropped.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._lines: OrderedDict[tuple[str, str], _Line] = OrderedDict()
+        self._lines: OrderedDict[tuple[str, str, str], _Line] = OrderedDict()
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
             return True
         text = record.getMessage()
-        key = (record.name, text[:_COMPARED_CHARACTERS])
+        cause = repr(record.exc_info[1]) if record.exc_info else ""
+        key = (record.name, text[:_COMPARED_CHARACTERS], cause[:_COMPARED_CHARACTERS])
         line = self._lines.pop(key, None)
         if line is not None and record.created < line.ends_at:
             line.repeats += 1

@@ -29,7 +29,7 @@ def test_one_line_a_minute() -> None:
 
 
 def test_other_lines_pass() -> None:
-    """Only the same text of the same logger is a repetition, and only of a warning or an error."""
+    """Only a warning or an error repeats, with the same text and exception, of the same logger."""
     lines = RepeatedLines()
     assert lines.filter(record("refused", 0.0))
     assert lines.filter(record("refused again", 0.0))
@@ -37,6 +37,11 @@ def test_other_lines_pass() -> None:
     assert all(lines.filter(record("became leader", 0.0, logging.INFO)) for _ in range(3))
     assert lines.filter(record("failed", 0.0, logging.ERROR))
     assert not lines.filter(record("failed", 0.0, logging.ERROR))
+    for cause in (OSError("the disk is full"), OSError("no such file")):
+        failed = record("failed", 0.0, logging.ERROR)
+        failed.exc_info = (type(cause), cause, None)
+        assert lines.filter(failed)
+        assert not lines.filter(failed)
 
 
 def test_the_memory_is_bounded() -> None:
