@@ -6,8 +6,9 @@
     ├── markers to 1
     └── markers to 2
 
-A task for each leader sends one WriteTxnMarkers at a time, with all that waited meanwhile. A partition whose leader is
-unknown, unreachable or refuses waits a moment, and goes to the leader that the metadata names then.
+A task for each leader sends one WriteTxnMarkers at a time, with all that waited meanwhile. The marker of a partition
+whose leader is unknown, unreachable or refuses waits a moment, and goes to the leader that the metadata names then. It
+delays no other marker.
 """
 
 from __future__ import annotations
@@ -66,8 +67,11 @@ class MarkerSender:
     replicas: Replicas
     connect: Connect
     _unsent: list[_Marker] = attrs.Factory(list)
-    """Markers that have no leader yet. Bounded by the partitions of the prepared transactions."""
+    """Markers for the next leader. Bounded, as ``_failed``, by the partitions of the prepared transactions."""
+    _failed: list[_Marker] = attrs.Factory(list)
+    """Markers that have no leader or that it refused, until the next attempt."""
     _stirred: trio.Event = attrs.Factory(trio.Event)
+    _has_failed: trio.Event = attrs.Factory(trio.Event)
 
     def send(self, markers: TransactionMarkers, report: Report, is_wanted: Callable[[], bool]) -> None:
         """Send the markers of a transaction. ``report`` gets them as partitions have them, while ``is_wanted``."""
@@ -78,10 +82,25 @@ class MarkerSender:
         self._unsent.extend(markers)
         self._stirred.set()
 
+    def retry(self, markers: Iterable[_Marker]) -> None:
+        """Queue markers again after a pause."""
+        self._failed.extend(markers)
+        if self._failed:
+            self._has_failed.set()
+
+    async def _retry(self) -> None:
+        while True:
+            await self._has_failed.wait()
+            await trio.sleep(_RETRY_S)
+            failed, self._failed = self._failed, []
+            self._has_failed = trio.Event()
+            self.queue(failed)
+
     async def run(self) -> None:
         """Pass markers to the tasks of their leaders, forever."""
         tasks: dict[int, _MarkersToLeader] = {}
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._retry, name="markers that failed")
             while True:
                 self._stirred = trio.Event()
                 unsent, self._unsent = self._unsent, []
@@ -90,15 +109,14 @@ class MarkerSender:
                     if leader is None:
                         _report(markers)
                     elif leader == NO_LEADER:
-                        self._unsent += markers
+                        self.retry(markers)
                     else:
                         if leader not in tasks:
                             tasks[leader] = _MarkersToLeader(self, leader)
                             nursery.start_soon(tasks[leader].run, name=f"markers to {leader}")
                         tasks[leader].take(markers)
                     await turns.spend()
-                with trio.move_on_after(_RETRY_S if self._unsent else float("inf")):
-                    await self._stirred.wait()
+                await self._stirred.wait()
 
     def _leader(self, marker: _Marker) -> int | None:
         """Return the leader of the partition, NO_LEADER while it has none, and None for a deleted partition."""
@@ -140,7 +158,11 @@ class _MarkersToLeader:
             self.sender.queue(waiting)
 
     async def _send_all(self) -> None:
-        """Raises OSError, trio.TooSlowError or KafkaError after which ``_waiting`` has the markers to send again."""
+        """Send what waits. Return only if the leader has no endpoint.
+
+        Raises:
+            OSError, trio.TooSlowError, KafkaError: ``_waiting`` has the markers without a response.
+        """
         endpoint = self.sender.endpoint(self.leader)
         if endpoint is None:
             return
@@ -150,20 +172,17 @@ class _MarkersToLeader:
         async with self.sender.connect(endpoint.host, endpoint.port, client_id, timeout_s) as connection:
             while True:
                 await self._arrived.wait()
-                if not await self._send_some(connection):
-                    return
+                await self._send_some(connection)
 
-    async def _send_some(self, connection: Connection) -> bool:
-        """Send one request. Return whether the leader accepted all of its markers."""
+    async def _send_some(self, connection: Connection) -> None:
+        """Send one request. Refused markers are sent again later."""
         sent = self._waiting[:_REQUEST_PARTITIONS]
         response = await connection.request(await _request(sent))
         assert isinstance(response, WriteTxnMarkersResponse)
         del self._waiting[: len(sent)]
         if not self._waiting:
             self._arrived = trio.Event()
-        refused = await _take(sent, response)
-        self._waiting += refused
-        return not refused
+        self.sender.retry(await _take(sent, response))
 
 
 async def _request(sent: list[_Marker]) -> WriteTxnMarkersRequest:
