@@ -27,6 +27,7 @@ COMMANDS = (
     "simulate",
     "storage",
     "topics",
+    "transactions",
 )
 
 

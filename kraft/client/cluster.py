@@ -255,6 +255,10 @@ class Cluster:
         what = "group" if kind is CoordinatorType.GROUP else "transactional id"
         return await retried(attempt, f"{what} {key}", TIMEOUT_S)
 
+    def coordinator_of(self, key: str, kind: CoordinatorType) -> int:
+        """Return the broker to which the last request of :meth:`ask_coordinator` for this key went."""
+        return self._coordinators[kind, key]
+
     async def offsets(self, topic: str, timestamps: dict[int, int], *, isolation_level: int = 0) -> dict[int, int]:
         """Return the offset at a timestamp (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or ms) for each partition.
 

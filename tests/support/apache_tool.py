@@ -27,6 +27,7 @@ METADATA_SHELL = "org.apache.kafka.shell.MetadataShell"
 REASSIGNMENT = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 STORAGE = "kafka.tools.StorageTool"
 TOPICS = "org.apache.kafka.tools.TopicCommand"
+TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 
 
 _hangs: list[str] = []
