@@ -16,6 +16,7 @@ from kraft.config.setting import (
     double,
     integer,
     long,
+    one_of_ignoring_case,
     short,
     string,
     words,
@@ -156,6 +157,12 @@ class GroupSettings:
     )
     group_consumer_max_size: int = integer(
         INT_MAX, "The maximum number of members of a group that uses the consumer protocol.", limit=at_least(1)
+    )
+    group_consumer_migration_policy: str = string(
+        "bidirectional",
+        "Whether a group with members may go from the classic protocol to the consumer protocol (upgrade), back "
+        "(downgrade), or both. Case is ignored.",
+        limit=one_of_ignoring_case("disabled", "downgrade", "upgrade", "bidirectional"),
     )
     group_consumer_regex_refresh_interval_ms: int = integer(
         600_000,

@@ -206,6 +206,15 @@ def one_of(*allowed: str) -> Validator:
     return Validator(f"[{', '.join(allowed)}]", lambda value: None if value in allowed else sentence)
 
 
+def one_of_ignoring_case(*allowed: str) -> Validator:
+    """The value must be one of these words, in any case (Kafka's ``CaseInsensitiveValidString``)."""
+    sentence = f"String must be one of (case insensitive): {', '.join(word.upper() for word in allowed)}"
+    return Validator(
+        f"(case insensitive) [{', '.join(word.upper() for word in allowed)}]",
+        lambda value: None if value.lower() in allowed else sentence,
+    )
+
+
 def each_of(*allowed: str) -> Validator:
     """Each element of the list must be one of these words. The list may be empty."""
     sentence = f"String must be one of: {', '.join(allowed)}"

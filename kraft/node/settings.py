@@ -94,6 +94,7 @@ def connection_limits(config: NodeConfig, files: FileBudget | None = None) -> Co
 
 def group_settings(config: NodeConfig) -> CoordinatorSettings:
     groups = config.groups
+    policy = groups.group_consumer_migration_policy.lower()
     return CoordinatorSettings(
         group_min_session_timeout_s=groups.group_min_session_timeout_ms / 1000,
         group_max_session_timeout_s=groups.group_max_session_timeout_ms / 1000,
@@ -106,6 +107,8 @@ def group_settings(config: NodeConfig) -> CoordinatorSettings:
             session_timeout_s=groups.group_consumer_session_timeout_ms / 1000,
             heartbeat_interval_s=groups.group_consumer_heartbeat_interval_ms / 1000,
             max_size=groups.group_consumer_max_size,
+            may_upgrade=policy in ("upgrade", "bidirectional"),
+            may_downgrade=policy in ("downgrade", "bidirectional"),
             regex_refresh_interval_s=groups.group_consumer_regex_refresh_interval_ms / 1000,
         ),
     )

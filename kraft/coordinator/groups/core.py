@@ -23,6 +23,7 @@ from kraft.coordinator.core import (
     Token,
 )
 from kraft.coordinator.groups import admin, offsets, session, transactions
+from kraft.coordinator.groups.consumer import classic_members
 from kraft.coordinator.groups.consumer.description import describe_consumers
 from kraft.coordinator.groups.consumer.heartbeat import fence_late
 from kraft.coordinator.groups.consumer.heartbeat import heartbeat as consumer_heartbeat
@@ -178,17 +179,10 @@ class GroupCoordinator:
         match message:
             case ConsumerGroupHeartbeatRequest():
                 yield from consumer_heartbeat(step, self.groups, self.consumers, request)
-            case HeartbeatRequest():
-                session.heartbeat(step, self.groups, request)
+            case JoinGroupRequest() | SyncGroupRequest() | HeartbeatRequest() | LeaveGroupRequest():
+                yield from self._classic_request(step, request)
             case OffsetCommitRequest():
                 yield from offsets.commit(step, self.groups, self.consumers, self.offsets, request)
-            case JoinGroupRequest():
-                if (yield from self.consumers.gives_way(step, request)):
-                    yield from join(step, self.groups, request)
-            case SyncGroupRequest():
-                yield from session.sync(step, self.groups, request)
-            case LeaveGroupRequest():
-                yield from session.leave(step, self.groups, request)
             case ConsumerGroupDescribeRequest():
                 step.reply_once_committed(request.token, (yield from describe_consumers(self.consumers, request)))
             case DescribeGroupsRequest():
@@ -206,6 +200,32 @@ class GroupCoordinator:
             case _:
                 raise TypeError(f"not a request of the group coordinator: {type(message).__name__}")
         self._set_timer(getattr(message, "group_id", ""))
+
+    def _classic_request(self, step: Step, request: CoordinatorRequest) -> Steps[None]:
+        """Perform a request of the classic protocol, on a classic group or on a consumer group with members."""
+        message = request.message
+        is_consumer_group = self.consumers.has_members(message.group_id)
+        match message:
+            case JoinGroupRequest():
+                if is_consumer_group:
+                    yield from classic_members.join(step, self.groups, self.consumers, request)
+                elif (yield from self.consumers.gives_way(step, request)):
+                    yield from join(step, self.groups, request)
+            case SyncGroupRequest():
+                if is_consumer_group:
+                    classic_members.sync(step, self.consumers, request)
+                else:
+                    yield from session.sync(step, self.groups, request)
+            case HeartbeatRequest():
+                if is_consumer_group:
+                    classic_members.heartbeat(step, self.consumers, request)
+                else:
+                    session.heartbeat(step, self.groups, request)
+            case LeaveGroupRequest():
+                if is_consumer_group:
+                    yield from classic_members.leave(step, self.consumers, request)
+                else:
+                    yield from session.leave(step, self.groups, request)
 
     def _committed(self, step: Step, record: CoordinatorRecord) -> Steps[None]:
         """Apply a committed offset, or send members the assignment that a committed group record holds.
@@ -246,7 +266,7 @@ class GroupCoordinator:
             if group is not None:
                 yield from time_passed(step, group)
             else:
-                yield from fence_late(step, self.consumers, group_id)
+                yield from fence_late(step, self.groups, self.consumers, group_id)
             self._set_timer(group_id)
             yield 1
 

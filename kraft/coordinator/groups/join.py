@@ -44,9 +44,7 @@ def join(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> S
 
 def _find(step: Step, groups: dict[str, Group], message: JoinGroupRequest) -> Steps[Group]:
     settings = step.settings
-    session_timeout_s = message.session_timeout_ms / 1000
-    if not settings.group_min_session_timeout_s <= session_timeout_s <= settings.group_max_session_timeout_s:
-        raise KafkaError(ErrorCode.INVALID_SESSION_TIMEOUT)
+    check_session_timeout(step, message)
     group = groups.get(message.group_id)
     if group is None:
         if message.member_id != "":
@@ -62,6 +60,13 @@ def _find(step: Step, groups: dict[str, Group], message: JoinGroupRequest) -> St
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     groups[message.group_id] = group
     return group
+
+
+def check_session_timeout(step: Step, message: JoinGroupRequest) -> None:
+    """Raises KafkaError with INVALID_SESSION_TIMEOUT."""
+    shortest_s, longest_s = step.settings.group_min_session_timeout_s, step.settings.group_max_session_timeout_s
+    if not shortest_s <= message.session_timeout_ms / 1000 <= longest_s:
+        raise KafkaError(ErrorCode.INVALID_SESSION_TIMEOUT)
 
 
 def _has_room(group: Group, member_id: str, max_size: int) -> bool:

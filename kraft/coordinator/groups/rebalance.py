@@ -35,6 +35,8 @@ class ConsumerProtocolSettings:
     heartbeat_interval_s: float = 5.0
     max_size: int = 2**31 - 1
     regex_refresh_interval_s: float = 600.0
+    may_upgrade: bool = True
+    may_downgrade: bool = True
 
 
 @attrs.frozen

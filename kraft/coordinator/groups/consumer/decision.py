@@ -12,6 +12,7 @@ from kraft.coordinator.groups.consumer.group import ConsumerGroup
 from kraft.coordinator.groups.consumer.records import ConsumerGroupRecord
 from kraft.coordinator.groups.consumer.replay import replay
 from kraft.coordinator.groups.rebalance import Step
+from kraft.coordinator.groups.records import CoordinatorRecord, GroupRecord
 from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -29,7 +30,7 @@ class GroupDecision:
     step: Step
     group_id: str
     group: ConsumerGroup | None
-    records: list[ConsumerGroupRecord] = attrs.Factory(list)
+    records: list[CoordinatorRecord] = attrs.Factory(list)
     size: int = _BATCH_BYTES
 
     @property
@@ -44,12 +45,19 @@ class GroupDecision:
             KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, UNKNOWN_SERVER_ERROR if the batch
                 would exceed ``max.message.bytes``, as in Apache's ``CoordinatorRuntime``.
         """
+        for record in records:
+            self._append(record, record.size)
+            self.group = replay(self.group, record)
+            yield 1 + record.size // _REPLAYED_BYTES
+
+    def add_classic(self, record: GroupRecord) -> None:
+        """Add a record of the classic group that has the same id, before or after this one. Raises KafkaError."""
+        self._append(record, len(record.key) + len(record.value or b""))
+
+    def _append(self, record: CoordinatorRecord, size: int) -> None:
         if not self.step.may_write():
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        for record in records:
-            self.size += _RECORD_BYTES + record.size
-            if self.size > self.step.max_batch_bytes():
-                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "The records of the group exceed max.message.bytes.")
-            self.group = replay(self.group, record)
-            self.records.append(record)
-            yield 1 + record.size // _REPLAYED_BYTES
+        self.size += _RECORD_BYTES + size
+        if self.size > self.step.max_batch_bytes():
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "The records of the group exceed max.message.bytes.")
+        self.records.append(record)

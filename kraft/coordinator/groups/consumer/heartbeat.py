@@ -20,6 +20,13 @@ from kraft.coordinator.groups.consumer.group import (
     ConsumerMember,
 )
 from kraft.coordinator.groups.consumer.membership import check, known_member, known_static_member, sender
+from kraft.coordinator.groups.consumer.migration import (
+    begin_upgrade,
+    complete_upgrade,
+    downgrade,
+    is_downgrade,
+    upgrade,
+)
 from kraft.coordinator.groups.consumer.reconciliation import Reconciliation
 from kraft.coordinator.groups.consumer.records import (
     current_assignment,
@@ -30,10 +37,9 @@ from kraft.coordinator.groups.consumer.records import (
 from kraft.coordinator.groups.consumer.regexes import drop_unused, search_if_due
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.consumer.target import assign, metadata_hash
-from kraft.coordinator.groups.group import Group, GroupState
+from kraft.coordinator.groups.group import Group
 from kraft.coordinator.groups.rebalance import Step
-from kraft.coordinator.groups.records import GroupRecord
-from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest, OwnedTopicPartitions
 from kraft.messages.consumer_group_heartbeat_response import (
     AssignedTopicPartitions,
     ConsumerGroupHeartbeatResponse,
@@ -51,59 +57,51 @@ def heartbeat(
     message: ConsumerGroupHeartbeatRequest = request.message
     try:
         check(message, request.version)
-        _give_way(classic, message)
         if message.member_epoch < JOIN_EPOCH:
-            response = yield from _leave(step, consumers, message)
+            response = yield from _leave(step, classic, consumers, message)
         else:
-            response = yield from _heartbeat(step, consumers, request)
+            response = yield from _heartbeat(step, classic.get(message.group_id), consumers, request)
     except KafkaError as refused:
         step.reply(
             request.token, ConsumerGroupHeartbeatResponse(error_code=refused.code, error_message=refused.message)
         )
         return
-    if classic.pop(message.group_id, None) is not None:
-        step.effects.append.append(GroupRecord(message.group_id, None))
+    if message.group_id in classic and message.group_id in consumers.groups:
+        yield from complete_upgrade(step, classic, consumers, message.group_id)
     step.reply_once_committed(request.token, response)
 
 
-def _give_way(classic: dict[str, Group], message: ConsumerGroupHeartbeatRequest) -> None:
-    """A group without members gets the protocol of its next member. Its offsets stay.
+def _opened(
+    step: Step, classic: Group | None, consumers: ConsumerGroups, message: ConsumerGroupHeartbeatRequest
+) -> Steps[GroupDecision]:
+    """Begin a decision on the group that the request names. The first member creates it, or converts a classic one.
 
     Raises:
-        KafkaError: GROUP_ID_NOT_FOUND if a classic group has the id, and has members.
+        KafkaError: GROUP_ID_NOT_FOUND.
     """
-    group = classic.get(message.group_id)
-    if group is not None and (
-        group.state is not GroupState.EMPTY or group.pending or message.member_epoch != JOIN_EPOCH
-    ):
-        text = f"Group {message.group_id} is not a consumer group."
-        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+    group_id = message.group_id
+    known = consumers.groups.get(group_id)
+    if known is not None:
+        return GroupDecision(step, group_id, known)
+    if message.member_epoch != JOIN_EPOCH:
+        raise _not_found(group_id)
+    if classic is None:
+        return GroupDecision(step, group_id, ConsumerGroup(group_id))
+    decision = begin_upgrade(step, classic)
+    yield from upgrade(decision, classic, consumers.image())
+    return decision
 
 
 def _heartbeat(
-    step: Step, consumers: ConsumerGroups, request: CoordinatorRequest
+    step: Step, classic: Group | None, consumers: ConsumerGroups, request: CoordinatorRequest
 ) -> Steps[ConsumerGroupHeartbeatResponse]:
     message: ConsumerGroupHeartbeatRequest = request.message
     image = consumers.image()
-    known = consumers.groups.get(message.group_id)
-    if known is None and message.member_epoch != JOIN_EPOCH:
-        raise _not_found(message.group_id)
-    decision = GroupDecision(step, message.group_id, known or ConsumerGroup(message.group_id))
+    decision = yield from _opened(step, classic, consumers, message)
     member_id = message.member_id or step.new_uuid()
     before = yield from sender(decision, message, member_id, step.settings.consumer.max_size)
     member = _described(before, request)
-    if member != before or member_id not in decision.draft.members:
-        yield from decision.add(member_metadata(message.group_id, member))
-    names_changed, regex_changed = member.topics != before.topics, member.regex != before.regex
-    if regex_changed:
-        yield from drop_unused(decision, before)
-    # The topics of a new expression are not known yet: the epoch rises once they are found.
-    is_known = not member.regex or member.regex in decision.draft.regexes
-    yield from _raise_epoch(decision, consumers, image, bump=names_changed or (regex_changed and is_known))
-    subscription_changed = names_changed or regex_changed
-    if decision.draft.epoch > decision.draft.assignment_epoch:
-        yield from assign(decision, image)
-    after = yield from _reconciled(decision, member, image, message, subscription_changed=subscription_changed)
+    after = yield from advance(decision, consumers, before, member, message.topic_partitions)
     consumers.decided(decision)
     consumers.saw(message.group_id, image)
     search_if_due(step, consumers, decision.draft, member, image)
@@ -116,6 +114,31 @@ def _heartbeat(
     if message.member_epoch == JOIN_EPOCH or _is_full(message) or _partitions(after) != _partitions(before):
         response.assignment = yield from _assignment(after)
     return response
+
+
+def advance(
+    decision: GroupDecision,
+    consumers: ConsumerGroups,
+    before: ConsumerMember,
+    member: ConsumerMember,
+    owned: list[OwnedTopicPartitions] | None,
+) -> Steps[ConsumerMember]:
+    """Go through the three steps with a member that was ``before``, and return it after them.
+
+    ``owned`` are the partitions that it has by its own account.
+    """
+    image = consumers.image()
+    if member != before or member.member_id not in decision.draft.members:
+        yield from decision.add(member_metadata(decision.group_id, member))
+    names_changed, regex_changed = member.topics != before.topics, member.regex != before.regex
+    if regex_changed:
+        yield from drop_unused(decision, before)
+    # The topics of a new expression are not known yet: the epoch rises once they are found.
+    is_known = not member.regex or member.regex in decision.draft.regexes
+    yield from _raise_epoch(decision, consumers, image, bump=names_changed or (regex_changed and is_known))
+    if decision.draft.epoch > decision.draft.assignment_epoch:
+        yield from assign(decision, image)
+    return (yield from _reconciled(decision, member, image, owned, subscription_changed=names_changed or regex_changed))
 
 
 def _described(member: ConsumerMember, request: CoordinatorRequest) -> ConsumerMember:
@@ -150,14 +173,14 @@ def _reconciled(
     decision: GroupDecision,
     member: ConsumerMember,
     image: Image,
-    message: ConsumerGroupHeartbeatRequest,
+    owned: list[OwnedTopicPartitions] | None,
     *,
     subscription_changed: bool,
 ) -> Steps[ConsumerMember]:
     group = decision.draft
     if member.is_reconciled_to(group.assignment_epoch) and not subscription_changed:
         return member
-    reconciliation = Reconciliation(group, member, image, message.topic_partitions)
+    reconciliation = Reconciliation(group, member, image, owned)
     after = yield from reconciliation.next(subscription_changed=subscription_changed)
     if after != member:
         yield from decision.add(current_assignment(group.group_id, after))
@@ -187,7 +210,7 @@ def _not_found(group_id: str) -> KafkaError:
 
 
 def _leave(
-    step: Step, consumers: ConsumerGroups, message: ConsumerGroupHeartbeatRequest
+    step: Step, classic: dict[str, Group], consumers: ConsumerGroups, message: ConsumerGroupHeartbeatRequest
 ) -> Steps[ConsumerGroupHeartbeatResponse]:
     """Remove a member. A static member that leaves with -2 stays, with its partitions, until its session ends."""
     group = consumers.groups.get(message.group_id)
@@ -203,17 +226,24 @@ def _leave(
         yield from decision.add(current_assignment(group.group_id, left))
         consumers.decided(decision)
     else:
-        yield from fence(step, consumers, group, member)
+        yield from fence(step, classic, consumers, group, member)
     return ConsumerGroupHeartbeatResponse(member_id=message.member_id, member_epoch=message.member_epoch)
 
 
-def fence(step: Step, consumers: ConsumerGroups, group: ConsumerGroup, member: ConsumerMember) -> Steps[None]:
+def fence(
+    step: Step, classic: dict[str, Group], consumers: ConsumerGroups, group: ConsumerGroup, member: ConsumerMember
+) -> Steps[None]:
     """Remove a member and raise the group epoch. The next heartbeat of another member computes the new target.
+
+    If the others are classic members, the group becomes classic instead.
 
     Raises:
         KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
     """
     decision = GroupDecision(step, group.group_id, group)
+    if is_downgrade(step, group, member):
+        yield from downgrade(step, classic, consumers, decision, member, rebalances=True)
+        return
     yield from decision.add(*member_tombstones(group.group_id, member.member_id))
     yield from drop_unused(decision, member)
     found = yield from metadata_hash(decision.draft, consumers.image())
@@ -221,14 +251,14 @@ def fence(step: Step, consumers: ConsumerGroups, group: ConsumerGroup, member: C
     consumers.decided(decision)
 
 
-def fence_late(step: Step, consumers: ConsumerGroups, group_id: str) -> Steps[None]:
+def fence_late(step: Step, classic: dict[str, Group], consumers: ConsumerGroups, group_id: str) -> Steps[None]:
     """Fence the members whose session or rebalance timeout has passed. If that cannot be appended now, try again."""
     for member_id in consumers.late(step.now, group_id):
         group = consumers.groups.get(group_id)
         member = None if group is None else group.members.get(member_id)
         try:
             if group is not None and member is not None:
-                yield from fence(step, consumers, group, member)
+                yield from fence(step, classic, consumers, group, member)
         except KafkaError:
             consumers.retry(step.now, group_id, member_id)
         yield 1

@@ -87,9 +87,7 @@ def sender(
         KafkaError: the member is unknown or fenced, or the group is full.
     """
     group, instance_id, joins = decision.draft, message.instance_id, message.member_epoch == JOIN_EPOCH
-    if len(group.members) >= max_size and member_id not in group.members:
-        text = f"The consumer group has reached its maximum capacity of {max_size} members."
-        raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
+    check_size(group, member_id, max_size)
     if instance_id is None:
         new = ConsumerMember(member_id)
         member = group.members.get(member_id, new) if joins else known_member(group, member_id)
@@ -102,22 +100,27 @@ def sender(
     before = group.static_members.get(instance_id)
     if before is None:
         return group.members.get(member_id, ConsumerMember(member_id))
-    return (yield from _replaced(decision, group.members[before], member_id))
-
-
-def _replaced(decision: GroupDecision, left: ConsumerMember, member_id: str) -> Steps[ConsumerMember]:
-    """Give a static member that returns the partitions of its previous member id.
-
-    Raises:
-        KafkaError: UNRELEASED_INSTANCE_ID if the previous member has not left.
-    """
-    group_id = decision.draft.group_id
-    if left.member_epoch != LEAVE_STATIC_EPOCH:
+    left = group.members[before]
+    # A classic member does not tell that it leaves.
+    if left.classic is None and left.member_epoch != LEAVE_STATIC_EPOCH:
         text = (
-            f"Static member {member_id} with instance id {left.instance_id} cannot join the group because the instance "
-            f"id is owned by {left.member_id} member."
+            f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id "
+            f"is owned by {left.member_id} member."
         )
         raise KafkaError(ErrorCode.UNRELEASED_INSTANCE_ID, text)
+    return (yield from replaced(decision, left, member_id))
+
+
+def check_size(group: ConsumerGroup, member_id: str, max_size: int) -> None:
+    """Raises KafkaError with GROUP_MAX_SIZE_REACHED if the group has no place for a new member."""
+    if len(group.members) >= max_size and member_id not in group.members:
+        text = f"The consumer group has reached its maximum capacity of {max_size} members."
+        raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
+
+
+def replaced(decision: GroupDecision, left: ConsumerMember, member_id: str) -> Steps[ConsumerMember]:
+    """Give a static member that returns the partitions of its previous member id."""
+    group_id = decision.draft.group_id
     member = attrs.evolve(left, member_id=member_id, member_epoch=JOIN_EPOCH, previous_member_epoch=JOIN_EPOCH)
     target = decision.draft.target.get(left.member_id, {})
     yield from decision.add(

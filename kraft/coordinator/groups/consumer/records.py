@@ -185,9 +185,10 @@ def member_tombstones(group_id: str, member_id: str) -> list[ConsumerGroupRecord
 
 
 def group_tombstones(group: ConsumerGroup) -> list[ConsumerGroupRecord]:
-    """The records that remove a group without members (``ConsumerGroup.createGroupTombstoneRecords``)."""
+    """The records that remove a group (``ConsumerGroup.createGroupTombstoneRecords``)."""
     group_id = group.group_id
     return [
+        *(each for member_id in sorted(group.members) for each in member_tombstones(group_id, member_id)),
         *(regex_tombstone(group_id, regex) for regex in sorted(group.regexes)),
         record(ConsumerGroupTargetAssignmentMetadataKey(group_id)),
         record(ConsumerGroupPartitionMetadataKey(group_id)),

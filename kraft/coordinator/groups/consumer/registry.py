@@ -38,10 +38,12 @@ class Timeouts:
 
     sessions: dict[str, float] = attrs.Factory(dict)
     revocations: dict[str, tuple[float, int]] = attrs.Factory(dict)
+    requests: dict[str, float] = attrs.Factory(dict)
+    """When a classic member must have sent its next JoinGroup or SyncGroup."""
 
     def revoke(self, now: float, member: ConsumerMember) -> None:
         """Give a member its rebalance timeout to revoke partitions, if it has any to revoke."""
-        if member.state is MemberState.UNREVOKED_PARTITIONS:
+        if member.state is MemberState.UNREVOKED_PARTITIONS and member.classic is None:
             self.revocations[member.member_id] = now + member.rebalance_timeout_s, member.member_epoch
         else:
             self.revocations.pop(member.member_id, None)
@@ -50,11 +52,13 @@ class Timeouts:
         """Forget the timeouts of all others."""
         self.sessions = {each: at for each, at in self.sessions.items() if each in members}
         self.revocations = {each: at for each, at in self.revocations.items() if each in members}
+        self.requests = {each: at for each, at in self.requests.items() if each in members}
 
     def deadline(self) -> float:
         return min(
             min(self.sessions.values(), default=NO_DEADLINE),
             min((at for at, _ in self.revocations.values()), default=NO_DEADLINE),
+            min(self.requests.values(), default=NO_DEADLINE),
         )
 
 
@@ -123,15 +127,16 @@ class ConsumerGroups:
         yield from decision.add(*group_tombstones(group))
         self.decided(decision)
 
+    def has_members(self, group_id: str) -> bool:
+        group = self.groups.get(group_id)
+        return group is not None and bool(group.members)
+
     def gives_way(self, step: Step, request: CoordinatorRequest) -> Steps[bool]:
-        """Delete an empty group whose id a classic member takes. Refuse the JoinGroup if the group has members."""
+        """Delete an empty group whose id a classic member takes. Refuse the JoinGroup if that cannot be appended."""
         message: JoinGroupRequest = request.message
-        group = self.groups.get(message.group_id)
-        if group is None:
+        if message.group_id not in self.groups:
             return True
         try:
-            if group.members:
-                raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             yield from self.delete(step, message.group_id)
         except KafkaError as refused:
             step.reply(request.token, join_error(request.version, refused.code, message.member_id))
@@ -170,12 +175,31 @@ class ConsumerGroups:
 
     # Timeouts.
 
+    def start(self, now: float, settings: CoordinatorSettings, group_id: str, member_id: str) -> None:
+        """Start the session of a classic member whose group was upgraded."""
+        member = self.groups[group_id].members.get(member_id)
+        if member is not None:
+            self.timeouts[group_id].sessions[member_id] = now + _session_timeout_s(settings, member)
+
     def alive(self, step: Step, group_id: str, member: ConsumerMember, *, moved: bool) -> None:
         """Restart the session of a member, and its rebalance timeout if it moved to a new state."""
         timeouts = self.timeouts.setdefault(group_id, Timeouts())
-        timeouts.sessions[member.member_id] = step.now + step.settings.consumer.session_timeout_s
+        timeouts.sessions[member.member_id] = step.now + _session_timeout_s(step.settings, member)
         if moved:
             timeouts.revoke(step.now, member)
+
+    def await_request(self, step: Step, group_id: str, member: ConsumerMember, *, only_first: bool = False) -> None:
+        """Give a classic member its rebalance timeout for the next JoinGroup or SyncGroup.
+
+        With ``only_first`` a timeout that runs already is kept.
+        """
+        requests = self.timeouts[group_id].requests
+        if not only_first or member.member_id not in requests:
+            requests[member.member_id] = step.now + member.rebalance_timeout_s
+
+    def arrived(self, group_id: str, member: ConsumerMember) -> None:
+        """A classic member has its assignment, and nothing more to request."""
+        self.timeouts[group_id].requests.pop(member.member_id, None)
 
     def deadline(self, group_id: str) -> float:
         timeouts = self.timeouts.get(group_id)
@@ -187,6 +211,7 @@ class ConsumerGroups:
         if group is None or timeouts is None:
             return []
         late = {member_id: None for member_id, at in timeouts.sessions.items() if at <= now}
+        late.update((member_id, None) for member_id, at in timeouts.requests.items() if at <= now)
         for member_id, (at, epoch) in list(timeouts.revocations.items()):
             if at <= now:
                 del timeouts.revocations[member_id]
@@ -197,6 +222,7 @@ class ConsumerGroups:
 
     def retry(self, now: float, group_id: str, member_id: str) -> None:
         """Fence a member later: its removal cannot be appended now."""
+        self.timeouts[group_id].requests.pop(member_id, None)
         self.timeouts[group_id].sessions[member_id] = now + _RETRY_AFTER_S
 
     # Records.
@@ -214,10 +240,16 @@ class ConsumerGroups:
         for group_id, group in self.groups.items():
             timeouts = self.timeouts[group_id] = Timeouts()
             for member_id, member in group.members.items():
-                timeouts.sessions[member_id] = now + settings.consumer.session_timeout_s
+                timeouts.sessions[member_id] = now + _session_timeout_s(settings, member)
                 timeouts.revoke(now, member)
                 yield 1
             yield 1
+
+
+def _session_timeout_s(settings: CoordinatorSettings, member: ConsumerMember) -> float:
+    """Classic members bring their session timeout."""
+    classic = member.classic
+    return settings.consumer.session_timeout_s if classic is None else classic.session_timeout_ms / 1000
 
 
 def _replay(groups: dict[str, ConsumerGroup], record: ConsumerGroupRecord) -> None:

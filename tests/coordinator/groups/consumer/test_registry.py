@@ -113,7 +113,7 @@ def test_an_empty_group_changes_its_protocol() -> None:
     assert desk.commit(7) == 0  # a classic group without members
     desk.beat("m1", 0)
     assert (list(desk.core.groups), list(desk.core.consumers.groups)) == ([], [GROUP])
-    joined = desk.answers[desk.join()]
+    joined = desk.answers[desk.join(protocol_type="connect")]
     assert joined.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     desk.beat("m1", -1)
     desk.stable()

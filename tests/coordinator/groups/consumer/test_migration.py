@@ -1,0 +1,327 @@
+"""Online migration between the protocols (KIP-848): a group is converted while its members stay.
+
+The codes are those of ``GroupMetadataManager``: ``convertToConsumerGroup``, ``convertToClassicGroup``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+import pytest
+
+from kraft.coordinator.framing import VERSION, version_of
+from kraft.coordinator.groups.consumer.embedded import decode_assignment, encode_assignment
+from kraft.coordinator.groups.group import GroupState
+from kraft.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, TopicPartition
+from kraft.wire.codec import encode
+from kraft.wire.errors import ErrorCode
+from tests.coordinator.groups.consumer.desk import GROUP, ConsumerDesk, Member, Owned, T
+from tests.coordinator.groups.desk import REBALANCE_S, SESSION_S, subscription
+
+CODES = ErrorCode
+
+
+class ClassicConsumer:
+    """A client of the classic protocol. It reports the partitions that it has (KIP-429), and may lead."""
+
+    def __init__(self, desk: ConsumerDesk, topics: Iterable[str] = ("t",), instance: str | None = None) -> None:
+        self.desk, self.topics, self.instance = desk, list(topics), instance
+        self.member_id, self.generation = "", -1
+        self.owned: Owned = {}
+        self.leads = False
+        self.token = self.send_join()
+        if instance is None:
+            self.member_id = desk.answers[self.token].member_id
+            self.token = self.send_join()
+
+    def metadata(self) -> bytes:
+        held = [TopicPartition(self.desk.image.topics[each].name, numbers) for each, numbers in self.owned.items()]
+        return VERSION.pack(1) + encode(ConsumerProtocolSubscription(self.topics, owned_partitions=held), 1)
+
+    def send_join(self) -> int:
+        return self.desk.join(self.member_id, instance=self.instance, protocols=[("range", self.metadata())])
+
+    def joined(self) -> int:
+        """Take over the response to the last JoinGroup, and return its code."""
+        answer = self.desk.answers[self.token]
+        if not answer.error_code:
+            self.member_id, self.generation = answer.member_id, answer.generation_id
+            self.leads = answer.leader == self.member_id
+        return int(answer.error_code)
+
+    def sync(self, assignments: dict[str, bytes] | None = None) -> int:
+        answer = self.desk.answers[self.desk.sync(self.member_id, self.generation, assignments, instance=self.instance)]
+        if not answer.error_code:
+            found = decode_assignment(bytes(answer.assignment), self.desk.image)
+            self.owned = {topic_id: sorted(numbers) for topic_id, numbers in found.items() if numbers}
+        return int(answer.error_code)
+
+    def heartbeat(self) -> int:
+        return self.desk.heartbeat(self.member_id, self.generation, self.instance)
+
+    def rejoin(self) -> int:
+        """Join a consumer group again, and get the partitions."""
+        self.token = self.send_join()
+        return self.joined() or self.sync()
+
+
+def classic_group(desk: ConsumerDesk, *shares: list[int], instances: Iterable[str] = ()) -> list[ClassicConsumer]:
+    """Return the members of a stable classic group with these partitions of ``t``."""
+    names = list(instances) or [None] * len(shares)
+    clients = [ClassicConsumer(desk, instance=name) for name in names]
+    desk.gather()
+    assert [client.joined() for client in clients] == [0] * len(clients)
+    assignments = {
+        client.member_id: encode_assignment({T: share}, client.metadata(), desk.image)
+        for client, share in zip(clients, shares, strict=True)
+    }
+    tokens = [
+        desk.sync(client.member_id, client.generation, assignments if client.leads else None, instance=client.instance)
+        for client in sorted(clients, key=lambda each: each.leads)
+    ]
+    assert all(desk.answers[token].error_code == 0 for token in tokens)
+    for client, share in zip(clients, shares, strict=True):
+        client.owned = {T: share}
+    return clients
+
+
+def converge(desk: ConsumerDesk, members: list[Member], clients: list[ClassicConsumer]) -> None:
+    """Let all heartbeat and join until nothing changes. No two of them have a partition at the same time."""
+    for _ in range(20):
+        before = [(each.owned, each.generation) for each in clients], [(each.owned, each.epoch) for each in members]
+        for member in members:
+            member.beat()
+        for client in clients:
+            code = client.heartbeat()
+            if code == CODES.REBALANCE_IN_PROGRESS:
+                assert client.rejoin() == 0
+            else:
+                assert code == 0
+            shares = held(*members, *clients)
+            assert len(shares) == len(set(shares)), shares
+        after = [(each.owned, each.generation) for each in clients], [(each.owned, each.epoch) for each in members]
+        if before == after:
+            return
+    raise AssertionError("the group does not settle")
+
+
+def held(*members: Member | ClassicConsumer) -> list[int]:
+    return sorted(each for member in members for each in member.owned.get(T, []))
+
+
+def settings_without(desk: ConsumerDesk, **what: bool) -> None:
+    desk.settings = attrs.evolve(desk.settings, consumer=attrs.evolve(desk.settings.consumer, **what))
+    desk.core.settings = desk.settings
+
+
+def test_the_first_consumer_member_upgrades_the_group() -> None:
+    """The classic members stay with their partitions, and give up what the target moves when they join again."""
+    desk = ConsumerDesk(t=6)
+    clients = classic_group(desk, [0, 1, 2], [3, 4, 5])
+    assert desk.commit(7, member_id=clients[0].member_id, generation=1) == 0
+    member = Member(desk, "m1")
+    assert (list(desk.core.groups), member.owned, desk.consumer_group.epoch) == ([], {}, 2)
+    assert held(*clients) == [0, 1, 2, 3, 4, 5]
+    converge(desk, [member], clients)
+    assert held(member, *clients) == [0, 1, 2, 3, 4, 5]
+    assert [len(held(each)) for each in (member, *clients)] == [2, 2, 2]
+    assert desk.commit(8, member_id=clients[0].member_id, generation=clients[0].generation) == 0
+    assert desk.committed() == {("t", 0): 8}
+    (described,) = desk.ask(ConsumerGroupDescribeRequest([GROUP]), 1).groups
+    assert sorted(each.member_type for each in described.members) == [0, 0, 1]
+
+
+def test_the_tombstone_of_the_classic_group_comes_first() -> None:
+    """Apache removes the group at that tombstone, of whichever type it is by then."""
+    desk = ConsumerDesk(t=2)
+    classic_group(desk, [0, 1])
+    before = len(desk.written)
+    desk.beat("m1", 0)
+    kinds = [(version_of(each.key or b""), each.value is None) for each in desk.written[before:]]
+    assert kinds[0] == (2, True)
+    assert kinds.count((2, True)) == 1
+    assert kinds[1:6] == [(5, False), (3, False), (7, False), (6, False), (8, False)]
+
+
+def test_the_last_consumer_member_that_leaves_downgrades_the_group() -> None:
+    desk = ConsumerDesk(t=4)
+    clients = classic_group(desk, [0, 1], [2, 3])
+    member = Member(desk, "m1")
+    converge(desk, [member], clients)
+    epoch = desk.consumer_group.epoch
+    assert desk.beat("m1", -1).error_code == 0
+    assert (list(desk.core.consumers.groups), desk.group().generation) == ([], epoch)
+    assert desk.group().state is GroupState.PREPARING_REBALANCE
+    assert [client.heartbeat() for client in clients] == [CODES.REBALANCE_IN_PROGRESS] * 2
+    for client in clients:
+        client.token = client.send_join()
+    assert [client.joined() for client in clients] == [0, 0]
+    assert sum(client.leads for client in clients) == 1
+    assert desk.group().state is GroupState.COMPLETING_REBALANCE
+    desk.restart()
+    assert set(desk.group().members) == {client.member_id for client in clients}
+    assert desk.core.consumers.groups == {}
+
+
+def test_a_silent_consumer_member_downgrades_the_group_too() -> None:
+    desk = ConsumerDesk(t=2)
+    clients = classic_group(desk, [0, 1])
+    member = Member(desk, "m1")
+    converge(desk, [member], clients)
+    for _ in range(10):
+        desk.pass_time(SESSION_S / 2)
+        if GROUP in desk.core.consumers.groups:
+            clients[0].heartbeat()
+    assert set(desk.core.groups) == {GROUP}
+
+
+def test_a_mixed_group_is_loaded_with_its_classic_members() -> None:
+    """ClassicMemberMetadata has the session timeout and the protocols."""
+    desk = ConsumerDesk(t=4)
+    clients = classic_group(desk, [0, 1], [2, 3])
+    member = Member(desk, "m1")
+    converge(desk, [member], clients)
+    desk.restart()
+    converge(desk, [member], clients)
+    assert held(member, *clients) == [0, 1, 2, 3]
+    desk.pass_time(SESSION_S + 1)  # less than the session timeout of the consumer protocol
+    assert set(desk.consumer_group.members) == {"m1"}
+
+
+@pytest.mark.parametrize("kind", ["policy", "protocol type", "size", "malformed"])
+def test_a_group_that_may_not_be_upgraded_keeps_its_protocol(kind: str) -> None:
+    """``validateOnlineUpgrade``: GROUP_ID_NOT_FOUND. Nothing is written."""
+    desk = ConsumerDesk(t=2, max_size=1 if kind == "size" else 100)
+    if kind == "policy":
+        settings_without(desk, may_upgrade=False)
+    if kind in ("policy", "size"):
+        classic_group(desk, [0], [1])
+    else:
+        # Its assignments are no bytes of the embedded protocol.
+        desk.stable(protocol_type="connect" if kind == "protocol type" else "consumer")
+    before = len(desk.written)
+    assert desk.beat("m1", 0).error_code == CODES.GROUP_ID_NOT_FOUND
+    assert (len(desk.written), list(desk.core.groups)) == (before, [GROUP])
+
+
+def test_without_the_policy_classic_members_stay_in_the_consumer_group() -> None:
+    desk = ConsumerDesk(t=2)
+    clients = classic_group(desk, [0, 1])
+    settings_without(desk, may_downgrade=False)
+    member = Member(desk, "m1")
+    converge(desk, [member], clients)
+    desk.beat("m1", -1)
+    converge(desk, [], clients)
+    assert (held(*clients), list(desk.core.groups)) == ([0, 1], [])
+
+
+def test_parked_requests_are_answered_at_the_upgrade() -> None:
+    """Apache: ``completeAllJoinFutures(REBALANCE_IN_PROGRESS)``. The clients then join the consumer group."""
+    desk = ConsumerDesk(t=2)
+    (first,) = classic_group(desk, [0, 1])
+    second = ClassicConsumer(desk)  # parked: the first one has not joined again
+    assert second.token not in desk.answers
+    member = Member(desk, "m1")
+    assert second.joined() == CODES.REBALANCE_IN_PROGRESS
+    assert second.rejoin() == 0
+    converge(desk, [member], [first, second])
+    assert held(member, first, second) == [0, 1]
+
+
+def test_a_classic_member_that_does_not_join_again_is_fenced() -> None:
+    """Apache: the join timeout begins with the first REBALANCE_IN_PROGRESS, and is the rebalance timeout."""
+    desk = ConsumerDesk(t=2)
+    (client,) = classic_group(desk, [0, 1])
+    Member(desk, "m1")
+    for _ in range(int(REBALANCE_S / 5)):
+        assert client.heartbeat() == CODES.REBALANCE_IN_PROGRESS
+        desk.beat("m1", desk.consumer_group.members["m1"].member_epoch, {})
+        desk.pass_time(5)
+    desk.pass_time(1)
+    assert client.heartbeat() == CODES.UNKNOWN_MEMBER_ID
+
+
+def test_a_classic_member_that_does_not_sync_is_fenced() -> None:
+    """Apache: the sync timeout begins with JoinGroup, and is the rebalance timeout."""
+    desk = ConsumerDesk(t=2)
+    Member(desk, "m1")
+    client = ClassicConsumer(desk)
+    assert client.joined() == 0
+    for _ in range(int(REBALANCE_S / 5)):
+        client.heartbeat()
+        desk.beat("m1", desk.consumer_group.members["m1"].member_epoch, {})
+        desk.pass_time(5)
+    assert set(desk.consumer_group.members) == {"m1"}
+
+
+def test_a_classic_member_joins_a_consumer_group_and_leaves_it() -> None:
+    desk = ConsumerDesk(t=2)
+    member = Member(desk, "m1")
+    client = ClassicConsumer(desk)
+    assert (client.joined(), client.sync(), client.owned) == (0, 0, {})
+    converge(desk, [member], [client])
+    assert (len(held(member)), len(held(client))) == (1, 1)
+    assert desk.leave((client.member_id, None), ("nobody", None), ("m1", None)) == [
+        0,
+        CODES.UNKNOWN_MEMBER_ID,
+        CODES.UNKNOWN_MEMBER_ID,  # a member of the consumer protocol leaves with a heartbeat
+    ]
+    converge(desk, [member], [])
+    assert held(member) == [0, 1]
+
+
+def test_a_static_member_changes_its_protocol_in_both_directions() -> None:
+    """Apache: no member has to leave for it, if one of both protocols is the classic one."""
+    desk = ConsumerDesk(t=2)
+    (client,) = classic_group(desk, [0, 1], instances=["i1"])
+    upgraded = desk.beat("m1", 0, instance_id="i1")
+    assert (upgraded.error_code, set(desk.consumer_group.members)) == (0, {"m1"})
+    assert client.heartbeat() == CODES.FENCED_INSTANCE_ID
+    back = ClassicConsumer(desk, instance="i1")
+    assert (back.joined(), list(desk.core.groups), list(desk.core.consumers.groups)) == (0, [GROUP], [])
+    assert back.sync() == 0
+    assert held(back) == [0, 1]
+    assert desk.beat("m1", 1, instance_id="i1").error_code == CODES.GROUP_ID_NOT_FOUND
+
+
+def test_wrong_classic_requests_are_refused() -> None:
+    desk = ConsumerDesk(max_size=2, t=2)
+    Member(desk, "m1")
+    client = ClassicConsumer(desk)
+    assert client.joined() == 0
+    generation, member_id = client.generation, client.member_id
+
+    def code(token: int) -> int:
+        return int(desk.answers[token].error_code)
+
+    assert code(desk.join()) == CODES.GROUP_MAX_SIZE_REACHED
+    assert code(desk.join(member_id, protocols=[("range", b"\0")])) == CODES.INCONSISTENT_GROUP_PROTOCOL
+    assert code(desk.join(member_id, protocol_type="connect")) == CODES.INCONSISTENT_GROUP_PROTOCOL
+    assert code(desk.join(member_id, protocols=[])) == CODES.INCONSISTENT_GROUP_PROTOCOL
+    assert code(desk.join(member_id, session_s=1)) == CODES.INVALID_SESSION_TIMEOUT
+    assert code(desk.join(member_id, instance="i1")) == CODES.UNKNOWN_MEMBER_ID
+    for wrong, refused in (
+        ({"generation": generation + 1}, CODES.ILLEGAL_GENERATION),
+        ({"member_id": "nobody"}, CODES.UNKNOWN_MEMBER_ID),
+        ({"member_id": "m1"}, CODES.UNKNOWN_MEMBER_ID),
+        ({"instance": "i1"}, CODES.UNKNOWN_MEMBER_ID),
+    ):
+        sent = {"member_id": member_id, "generation": generation, **wrong}
+        assert code(desk.sync(**sent)) == refused  # type: ignore[arg-type]
+        assert desk.heartbeat(**sent) == refused  # type: ignore[arg-type]
+    assert code(desk.sync(member_id, generation, protocol_name="sticky")) == CODES.INCONSISTENT_GROUP_PROTOCOL
+    assert code(desk.sync(member_id, generation, protocol_type="connect")) == CODES.INCONSISTENT_GROUP_PROTOCOL
+    assert code(desk.sync(member_id, generation, protocol_name=None)) == CODES.INCONSISTENT_GROUP_PROTOCOL
+    assert client.sync() == 0
+
+
+def test_classic_members_need_a_protocol_in_common() -> None:
+    """``supportsClassicProtocols``: one of the names must be known to all classic members."""
+    desk = ConsumerDesk(t=2)
+    Member(desk, "m1")
+    ClassicConsumer(desk)
+    for name, code in (("sticky", CODES.INCONSISTENT_GROUP_PROTOCOL), ("range", CODES.MEMBER_ID_REQUIRED)):
+        answer = desk.answers[desk.join(protocols=[(name, subscription("t"))])]
+        assert answer.error_code == code
