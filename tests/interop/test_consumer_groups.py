@@ -65,6 +65,7 @@ class Reader:
             }
         )
         self.lost = 0
+        self.has_uncommitted = False
         self.records: list[tuple[int, int]] = []
         self.consumer.subscribe([TOPIC], on_lost=self._on_lost)
 
@@ -75,15 +76,22 @@ class Reader:
     def partitions(self) -> set[int]:
         return {each.partition for each in self.consumer.assignment()}
 
+    def close(self) -> None:
+        """Commit what was read since the last commit, and leave the group."""
+        polled(lambda: not self.has_uncommitted or self.commits())
+        self.consumer.close()
+
     def poll(self) -> None:
         record = self.consumer.poll(0.1)
         if record is not None and record.error() is None:
+            self.has_uncommitted = True
             self.records.append((record.partition(), record.offset()))
 
     def commits(self) -> bool:
         """Commit, and return whether it worked. librdkafka does not try again while a coordinator moves."""
         try:
             self.consumer.commit(asynchronous=False)
+            self.has_uncommitted = False
         except ck.KafkaException as refused:
             if refused.args[0].code() not in MOVING:
                 raise
@@ -134,6 +142,66 @@ def test_a_group_moves_between_our_broker_and_apaches(cluster: Cluster) -> None:
     assert (first.lost, second.lost) == (0, 0)
     second.consumer.close()
     first.consumer.close()
+
+
+class Roller(Reader):
+    """A member of either protocol. It goes on with the records that another one has ``seen`` before it, and commits
+    when it gives partitions up, so that no record is read twice.
+    """
+
+    def __init__(self, cluster: Cluster, protocol: str, seen: list[tuple[int, int]]) -> None:
+        classic = {"partition_assignment_strategy": "cooperative-sticky", "heartbeat_interval_ms": "500"}
+        settings = classic if protocol == "classic" else {}
+        super().__init__(cluster, protocol, group_protocol=protocol, **settings)
+        self.records = list(seen)
+        self.consumer.subscribe([TOPIC], on_lost=self._on_lost, on_revoke=self._on_revoke)
+
+    def _on_revoke(self, consumer: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
+        positions = [each for each in consumer.position(partitions) if each.offset >= 0]
+        if positions:
+            consumer.commit(offsets=positions, asynchronous=False)
+            self.has_uncommitted = False
+
+
+def _shared(readers: list[Reader]) -> bool:
+    return sorted(len(reader.partitions) for reader in readers) == [2, 2]
+
+
+def _read_more(cluster: Cluster, readers: list[Reader]) -> None:
+    """Produce, and let the members read it all, each record once."""
+    wanted = sum(len(reader.records) for reader in readers) + RECORDS
+    produce(cluster)
+    polled(lambda: sum(len(reader.records) for reader in readers) >= wanted, *readers)
+    records = [record for reader in readers for record in reader.records]
+    assert len(records) == len(set(records)) == wanted
+
+
+def _roll(cluster: Cluster, protocol: str, readers: list[Reader], place: int) -> None:
+    """Replace one member by one with the protocol."""
+    readers[place].close()
+    readers[place] = Roller(cluster, protocol, readers[place].records)
+    polled(lambda: _shared(readers), *readers)
+    assert not readers[0].partitions & readers[1].partitions
+    _read_more(cluster, readers)
+
+
+def test_a_group_rolls_to_the_consumer_protocol_and_back(cluster: Cluster) -> None:
+    """KIP-848, online migration. The coordinator moves to the other kind of broker while the protocols are mixed."""
+    readers: list[Reader] = [Roller(cluster, "classic", []), Roller(cluster, "classic", [])]
+    polled(lambda: _shared(readers), *readers)
+    _read_more(cluster, readers)
+    _roll(cluster, "consumer", readers, 0)
+    cluster.nodes[coordinator(cluster)].stop()
+    _read_more(cluster, readers)
+    _roll(cluster, "consumer", readers, 1)
+    _roll(cluster, "classic", readers, 0)
+    _roll(cluster, "classic", readers, 1)
+    for reader in readers:
+        reader.close()
+    assert sum(reader.lost for reader in readers) == 0
+    admin = cka.AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    listed = admin.list_consumer_groups().result(LIMIT_S).valid
+    assert [(each.group_id, each.type) for each in listed] == [("g", ck.ConsumerGroupType.CLASSIC)]
 
 
 def _in_sync(cluster: Cluster, broker: int) -> bool:
