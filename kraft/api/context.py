@@ -16,6 +16,7 @@ from kraft.control.metadata import Metadata
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
+from kraft.coordination.share_states import ShareStates
 from kraft.coordination.transactions import Transactions
 from kraft.coordination.verification import TransactionVerification
 from kraft.metadata.image import Image
@@ -40,6 +41,7 @@ class BrokerContext:
     replicas: Replicas
     groups: Groups
     transactions: Transactions
+    share_states: ShareStates
     channel: ControllerChannel
     catch_up: Callable[[], Awaitable[None]]
     producer_ids: ProducerIds

@@ -1,10 +1,9 @@
-"""FindCoordinator (key 10): the broker that coordinates a group or a transactional id.
+"""FindCoordinator (key 10): the broker that coordinates a group, a transactional id or a share partition.
 
 Versions 0 to 6: 1 adds the key type, 3 is flexible, 4 has several keys (KIP-699), 6 may request share groups.
 
-The first request begins to create ``__consumer_offsets`` or ``__transaction_state``, and waits for CREATION_WAIT_S at
-most. Until the topic exists, responses have COORDINATOR_NOT_AVAILABLE, which clients retry. Share groups are not
-served: a request for their coordinator gets INVALID_REQUEST, so that a client fails at once and does not wait.
+The first request begins to create the topic of the coordinator, and waits for CREATION_WAIT_S at most. Until the topic
+exists, responses have COORDINATOR_NOT_AVAILABLE, which clients retry.
 """
 
 from __future__ import annotations
@@ -18,12 +17,13 @@ import trio
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.partitions import HASHED_CHARACTERS, coordinator_partition
+from kraft.coordinator.share.state import SharePartitionKey
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.wire.internal_topics import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from kraft.wire.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_TOPIC
 from kraft.wire.mapped import mapped
 from kraft.world.turns import Turns
 
@@ -34,6 +34,7 @@ ROW = Api(
 )
 
 KEYS_VERSION = 4
+SHARE_VERSION = 6
 CREATION_WAIT_S = 0.2
 """Not a Kafka setting. The first request waits for the new topic, because librdkafka repeats it only after a second.
 Others do not wait, so a lost controller holds no connection. Apache Kafka does not wait.
@@ -47,12 +48,16 @@ class KeyType(enum.IntEnum):
     SHARE = 2
 
 
-_TOPICS: Final[Mapping[int, str]] = {KeyType.GROUP: OFFSETS_TOPIC, KeyType.TRANSACTION: TRANSACTION_TOPIC}
+_TOPICS: Final[Mapping[int, str]] = {
+    KeyType.GROUP: OFFSETS_TOPIC,
+    KeyType.TRANSACTION: TRANSACTION_TOPIC,
+    KeyType.SHARE: SHARE_STATE_TOPIC,
+}
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: FindCoordinatorRequest) -> Reply:
     topic = _TOPICS.get(message.key_type)
-    if topic is None:
+    if topic is None or (message.key_type == KeyType.SHARE and request.api_version < SHARE_VERSION):
         return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
     if broker.replicas.partition_count(topic) or not (creation := broker.auto_topics.create([topic])):
         return await _answer(broker, request, message, topic)
@@ -82,10 +87,13 @@ async def _answer(
 
 def _find(broker: BrokerContext, topic: str, key: str, listener: str) -> Coordinator:
     try:
+        hashed = key
+        if topic == SHARE_STATE_TOPIC:
+            hashed = _share_partition(key)
         count = broker.replicas.partition_count(topic)
         if not count:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        leader, _ = broker.replicas.known_leader(topic, coordinator_partition(key, count))
+        leader, _ = broker.replicas.known_leader(topic, coordinator_partition(hashed, count))
         registered = broker.image.brokers.get(leader)
         endpoint = None if registered is None or registered.fenced else registered.endpoint(listener)
         if endpoint is None:
@@ -93,6 +101,14 @@ def _find(broker: BrokerContext, topic: str, key: str, listener: str) -> Coordin
     except KafkaError as refused:
         return _refused(key, refused.code, refused.message)
     return Coordinator(key, leader, endpoint.host, endpoint.port, ErrorCode.NONE, "")
+
+
+def _share_partition(key: str) -> str:
+    """Return the usual form of a share partition's key. Raises KafkaError INVALID_REQUEST."""
+    try:
+        return SharePartitionKey.from_text(key).coordinator_key
+    except ValueError as error:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from None
 
 
 def _refused(key: str, code: ErrorCode, text: str | None) -> Coordinator:

@@ -66,6 +66,11 @@ OFFERED: Final[dict[ListenerType, dict[int, Versions]]] = {
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
         ApiKey.ADD_RAFT_VOTER: (0, 1),
         ApiKey.REMOVE_RAFT_VOTER: (0, 0),
+        ApiKey.INITIALIZE_SHARE_GROUP_STATE: (0, 0),
+        ApiKey.READ_SHARE_GROUP_STATE: (0, 0),
+        ApiKey.WRITE_SHARE_GROUP_STATE: (0, 1),
+        ApiKey.DELETE_SHARE_GROUP_STATE: (0, 0),
+        ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: (0, 1),
     },
     ListenerType.CONTROLLER: {
         ApiKey.FETCH: (12, 18),

@@ -31,6 +31,7 @@ from kraft.config.network_settings import (
 from kraft.config.quorum_settings import LeaseSettings, MetadataLogSettings, QuorumSettings
 from kraft.config.request_log_settings import RequestLogSettings
 from kraft.config.setting import ConfigError, ConfigKey, invalid, structure, table
+from kraft.config.share_settings import ShareSettings
 from kraft.config.topic import TOPIC_DEFAULT_CONFIGS, LogConfig, log_config
 from kraft.config.zookeeper_settings import ZooKeeperSettings, check_replaced, check_supported
 
@@ -48,6 +49,7 @@ BROKER_CONFIGS: dict[str, ConfigKey] = {
         ReplicationSettings,
         GroupSettings,
         TransactionSettings,
+        ShareSettings,
         QuorumSettings,
         MetadataLogSettings,
         LeaseSettings,
@@ -69,6 +71,7 @@ class NodeConfig:
     replication: ReplicationSettings
     groups: GroupSettings
     transactions: TransactionSettings
+    share: ShareSettings
     quorum: QuorumSettings
     metadata_log: MetadataLogSettings
     lease: LeaseSettings
@@ -158,6 +161,7 @@ def node_config(values: Mapping[str, str]) -> NodeConfig:
         replication=structure(values, ReplicationSettings),
         groups=structure(values, GroupSettings),
         transactions=structure(values, TransactionSettings),
+        share=structure(values, ShareSettings),
         quorum=quorum,
         metadata_log=structure(values, MetadataLogSettings),
         lease=structure(values, LeaseSettings),

@@ -16,11 +16,12 @@ import trio
 
 from kraft.config.broker import NodeConfig
 from kraft.config.log_settings import TransactionSettings
+from kraft.config.share_settings import ShareSettings
 from kraft.control.controller_channel import ControllerChannel
 from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.messages.create_topics_response import CreateTopicsResponse
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.wire.internal_topics import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from kraft.wire.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_TOPIC
 
 logger = logging.getLogger("kraft.topics")
 
@@ -113,6 +114,8 @@ def _creatable(config: NodeConfig, name: str) -> CreatableTopic:
     """Describe a topic: an internal one by its own settings, others by the defaults that this broker sets, if any."""
     if name == TRANSACTION_TOPIC:
         return _transaction_topic(config.transactions)
+    if name == SHARE_STATE_TOPIC:
+        return _share_state_topic(config.share)
     if name != OFFSETS_TOPIC:
         topics, given = config.topics, config.values
         partitions = topics.num_partitions if "num.partitions" in given else _OF_THE_CONTROLLER
@@ -144,5 +147,25 @@ def _transaction_topic(settings: TransactionSettings) -> CreatableTopic:
         name=TRANSACTION_TOPIC,
         num_partitions=settings.transaction_state_log_num_partitions,
         replication_factor=settings.transaction_state_log_replication_factor,
+        configs=[CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
+    )
+
+
+def _share_state_topic(settings: ShareSettings) -> CreatableTopic:
+    """Describe ``__share_group_state``, with the settings of Apache's ``ShareCoordinatorService``.
+
+    The topic is not compacted: the coordinator deletes the records before the oldest snapshot.
+    """
+    configs = {
+        "cleanup.policy": "delete",
+        "compression.type": "producer",
+        "segment.bytes": str(settings.share_coordinator_state_topic_segment_bytes),
+        "min.insync.replicas": str(settings.share_coordinator_state_topic_min_isr),
+        "retention.ms": "-1",
+    }
+    return CreatableTopic(
+        name=SHARE_STATE_TOPIC,
+        num_partitions=settings.share_coordinator_state_topic_num_partitions,
+        replication_factor=settings.share_coordinator_state_topic_replication_factor,
         configs=[CreatableTopicConfig(name=key, value=value) for key, value in configs.items()],
     )

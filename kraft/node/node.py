@@ -47,6 +47,7 @@ from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.coordinators import BrokerCoordinators
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
+from kraft.coordination.share_states import ShareStates
 from kraft.coordination.transactions import Transactions
 from kraft.coordination.verification import TransactionVerification
 from kraft.metrics import Registry
@@ -232,6 +233,7 @@ class Node:
         tasks.start_soon(broker.groups.run, name="groups")
         tasks.start_soon(broker.producer_ids.run, name="producer ids")
         tasks.start_soon(broker.transactions.run, name="transactions")
+        tasks.start_soon(broker.share_states.run, name="share states")
         tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
         tasks.start_soon(broker.verification.run, name="transaction verification")
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
@@ -345,7 +347,9 @@ class Node:
         producer_ids = ProducerIds(parts.channel, replicas)
         connect_to = partial(connect, dial=self.world.dial)
         transactions = Transactions(config, replicas, self.world, producer_ids.take, connect_to)
-        publisher = Publisher(parts.metadata, replicas, BrokerCoordinators(groups, transactions))
+        share_states = ShareStates(config, replicas, self.world)
+        coordinators = BrokerCoordinators(groups, transactions, share_states)
+        publisher = Publisher(parts.metadata, replicas, coordinators)
         broker = BrokerContext(
             config,
             parts.cluster_id,
@@ -353,6 +357,7 @@ class Node:
             replicas,
             groups,
             transactions,
+            share_states,
             parts.channel,
             publisher.catch_up,
             producer_ids,

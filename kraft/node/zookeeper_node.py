@@ -39,6 +39,7 @@ from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.coordinators import BrokerCoordinators
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
+from kraft.coordination.share_states import ShareStates
 from kraft.coordination.transactions import Transactions
 from kraft.coordination.verification import TransactionVerification
 from kraft.metrics import Registry
@@ -256,7 +257,9 @@ class ZooKeeperNode:
         configs = ConfigStore(sessions)
         connect_to = partial(connect, dial=world.dial)
         transactions = Transactions(config, replicas, world, lambda: producer_ids.take(), connect_to)
-        commands = ControllerCommands(replicas, BrokerCoordinators(groups, transactions), configs.topics)
+        share_states = ShareStates(config, replicas, world)  # never run: share groups need a metadata quorum
+        coordinators = BrokerCoordinators(groups, transactions, share_states)
+        commands = ControllerCommands(replicas, coordinators, configs.topics)
         address = self._address(replicas)
         channel = ControllerChannel(commands, address.for_requests, None, connect=address.connect)
         producer_ids = ProducerIds(channel, replicas)
@@ -268,6 +271,7 @@ class ZooKeeperNode:
             replicas,
             groups,
             transactions,
+            share_states,
             channel,
             trio.lowlevel.checkpoint,
             producer_ids,

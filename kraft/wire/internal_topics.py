@@ -13,7 +13,8 @@ CLUSTER_METADATA_PARTITION = f"{CLUSTER_METADATA_TOPIC}-0"
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_TOPIC = "__transaction_state"
-INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTION_TOPIC})
+SHARE_STATE_TOPIC = "__share_group_state"
+INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTION_TOPIC, SHARE_STATE_TOPIC})
 """Topics that responses flag as internal. Kafka does not count the metadata log among them."""
 
 

@@ -116,8 +116,33 @@ async def test_a_lost_controller_delays_no_request(tmp_path: Path) -> None:
         await eventually(exist)
 
 
-@pytest.mark.parametrize(("key_type", "version"), [(2, 6), (77, 4)])
-async def test_share_groups_have_no_coordinator_here(broker: Connection, key_type: int, version: int) -> None:
-    response = await broker.request(_find("t", key_type, version), version)
+SHARE_PARTITION = "g:AAAAAAAAAAAAAAAAAAAAAQ:3"
+
+
+@pytest.mark.parametrize(
+    ("key", "key_type", "version"),
+    [
+        ("t", 77, 4),
+        (SHARE_PARTITION, 2, 5),
+        ("g", 2, 6),
+        ("g:3", 2, 6),
+        (":AAAAAAAAAAAAAAAAAAAAAQ:3", 2, 6),
+        ("g:no-uuid:3", 2, 6),
+        ("g:AAAAAAAAAAAAAAAAAAAAAQ:x", 2, 6),
+    ],
+)
+async def test_an_unknown_type_and_a_malformed_share_partition_are_invalid(
+    broker: Connection, key: str, key_type: int, version: int
+) -> None:
+    """Share partitions came with version 6. ``SharePartitionKey.validate``: the key is ``group:topicId:partition``."""
+    response = await broker.request(_find(key, key_type, version), version)
     found = response.coordinators[0] if version >= 4 else response
     assert found.error_code == ErrorCode.INVALID_REQUEST
+
+
+async def test_a_share_partition_has_a_coordinator(broker: Connection) -> None:
+    async def found() -> bool:
+        response = await broker.request(_find(SHARE_PARTITION, 2, 6), 6)
+        return bool(response.coordinators[0].error_code == ErrorCode.NONE)
+
+    await eventually(found)

@@ -12,7 +12,7 @@ from uuid import UUID
 import attrs
 
 from kraft.metadata.steps import Steps
-from kraft.wire.uuids import uuid_to_text
+from kraft.wire.uuids import uuid_from_text, uuid_to_text
 
 NO_START_OFFSET = -1
 """The state is initialised, and no leader has read it yet: the group's settings say where it begins."""
@@ -41,6 +41,19 @@ class SharePartitionKey(NamedTuple):
     def coordinator_key(self) -> str:
         """The text whose hash chooses the partition of ``__share_group_state``, and the key of FindCoordinator."""
         return f"{self.group_id}:{uuid_to_text(self.topic_id)}:{self.partition}"
+
+    @classmethod
+    def from_text(cls, coordinator_key: str) -> SharePartitionKey:
+        """Return the share partition with this ``coordinator_key``. A group id may have colons of its own.
+
+        Raises:
+            ValueError: it is not ``group:topicId:partition``.
+        """
+        group_id, *rest = coordinator_key.rsplit(":", 2)
+        if not group_id or len(rest) != 2:
+            raise ValueError("not the key of a share partition: expected group:topicId:partition")
+        topic_id, partition = rest
+        return cls(group_id, uuid_from_text(topic_id), int(partition))
 
 
 class StateBatch(NamedTuple):

@@ -1,0 +1,69 @@
+"""The five APIs of the share coordinator: each element of a request is decided by the shard of its share partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from kraft.api.context import BrokerContext
+from kraft.coordination.shard import ReplySlot
+from kraft.coordinator.partitions import HASHED_CHARACTERS
+from kraft.coordinator.share.core import ShareStateRequest, refusal
+from kraft.coordinator.share.state import SharePartitionKey
+from kraft.rpc.channel import Parked, Reply
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.mapped import mapped
+from kraft.world.turns import Turns
+
+_SLICE_PARTITIONS = 100
+
+Answer = Callable[[list[tuple[UUID, list[Any]]]], Any]
+"""Makes a response of the PartitionResults of each topic."""
+
+
+async def perform(broker: BrokerContext, message: Any, answer: Answer) -> Reply:
+    """Decide on all elements of a request. A request without a group or with an empty topic gets an empty response, as
+    from Apache's ``ShareCoordinatorService``.
+    """
+    if not message.group_id or not message.topics or not all(topic.partitions for topic in message.topics):
+        return answer([])  # type: ignore[no-any-return]
+    turns = Turns(_SLICE_PARTITIONS)
+    slots: list[tuple[UUID, list[Any]]] = []
+    for topic in message.topics:
+        pending: list[Any] = []
+        slots.append((topic.topic_id, pending))
+        for data in topic.partitions:
+            key = SharePartitionKey(message.group_id, topic.topic_id, data.partition)
+            try:
+                pending.append((data, broker.share_states.request(ShareStateRequest(key, data))))
+            except KafkaError as refused:
+                pending.append((data, refused))
+            await turns.spend(1 + len(message.group_id) // HASHED_CHARACTERS)
+
+    async def wait() -> Any:
+        results = []
+        for topic_id, pending in slots:
+            results.append((topic_id, [await _result(data, outcome) for data, outcome in pending]))
+        return answer(results)
+
+    return Parked(wait)
+
+
+async def _result(data: Any, outcome: ReplySlot | KafkaError) -> Any:
+    try:
+        if isinstance(outcome, KafkaError):
+            raise outcome
+        return await outcome.wait()
+    except KafkaError as refused:
+        return refusal(data, refused.code, refused.message)
+
+
+def refused(message: Any, code: ErrorCode, text: str | None, answer: Answer) -> Any:
+    """Return the response that refuses all elements of a request."""
+    return answer(
+        mapped(
+            message.topics,
+            lambda topic: (topic.topic_id, mapped(topic.partitions, lambda data: refusal(data, code, text))),
+        )
+    )
