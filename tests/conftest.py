@@ -3,6 +3,7 @@ seconds of each tier."""
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Generator, Iterator
@@ -74,6 +75,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in item.iter_markers("feature"):
             if mark.args[1] not in FEATURES:
                 raise pytest.UsageError(f"{item.nodeid}: {mark.args[1]!r} is no row of tests/clients/features.py")
+
+
+@pytest.fixture
+def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Flushes that cost nothing, for tests whose thousands of flushes no power cut follows. A busy disk takes 20 ms for
+    each, and the limit of a test is two minutes.
+    """
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(os, name, lambda fd: None)
 
 
 @pytest.fixture(scope="module", autouse=True)

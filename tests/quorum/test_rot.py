@@ -8,7 +8,6 @@ docs/robustness.md lists them.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -29,6 +28,8 @@ from kraft.storage.quorum_state import FILE_NAME, QuorumState, read_quorum_state
 from kraft.world.world import World
 from tests.support.metadata_logs import fill, flush, open_log, replayed, snapshot_of
 from tests.support.quorums import identity
+
+pytestmark = pytest.mark.usefixtures("quick_disk")
 
 SETTINGS = LogConfig(segment_bytes=300)
 VOTERS = [Voter(node_id, "127.0.0.1", node_id) for node_id in (1, 2, 3)]
@@ -110,12 +111,6 @@ class Sweep:
             shutil.rmtree(self.directory)
             shutil.copytree(self.parent / "sound", self.directory)
         return found
-
-
-@pytest.fixture(autouse=True)
-def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("fsync", "fdatasync"):
-        monkeypatch.setattr(os, name, lambda fd: None)
 
 
 def write(path: Path, data: bytes) -> None:
