@@ -19,6 +19,7 @@ from confluent_kafka import admin as cka
 from tests.support.cluster import BOTH, QUICK_FAILOVER, Cluster, Member, running_cluster
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS
+from tests.support.replica_logs import assert_equal_replicas
 from tests.support.writer import CLIENT, Writer
 
 SEED = int(os.environ.get("KRAFT_REPLICATION_SEED", "903"))
@@ -83,12 +84,6 @@ def read(bootstrap_servers: str) -> list[list[int]]:
     return found
 
 
-def logs(cluster: Cluster, partition: int) -> set[bytes]:
-    """The different logs that the replicas of a partition have."""
-    directories = [cluster.nodes[broker].log_directory / f"{TOPIC}-{partition}" for broker in cluster.brokers]
-    return {b"".join(path.read_bytes() for path in sorted(each.glob("*.log"))) for each in directories}
-
-
 @pytest.mark.timeout(400)
 def test_nothing_acknowledged_is_lost_or_there_twice(tmp_path: Path) -> None:
     print(f"KRAFT_REPLICATION_SEED={SEED}")
@@ -112,6 +107,6 @@ def test_nothing_acknowledged_is_lost_or_there_twice(tmp_path: Path) -> None:
         assert len(writer.acknowledged) == writer.written
         expected = [list(range(number, writer.written, PARTITIONS)) for number in range(PARTITIONS)]
         assert read(cluster.bootstrap_servers) == expected, "each once, and in order"
-        eventually(lambda: all(len(logs(cluster, number)) == 1 for number in range(PARTITIONS)), LIMIT_S)
+        assert_equal_replicas(cluster, [(TOPIC, number) for number in range(PARTITIONS)], LIMIT_S)
         print(f"{writer.written} records")
         assert not [node_id for node_id, node in cluster.nodes.items() if "Traceback" in "".join(node.output)]
