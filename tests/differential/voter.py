@@ -52,6 +52,8 @@ class FakeVoter:
         newest_vote: The newest advertised version of Vote; 2 is the first with pre-votes (KIP-996).
         pre_vote: Whether it would grant its vote; None: it closes the connection.
         vote: Whether it grants its vote; None: it closes the connection.
+        epoch: It closes the connection of a vote request of an earlier epoch. A candidate of the previous scenario
+            repeats its requests, and would be elected by the script of the next one.
         leads: The epoch in which it responds to one Fetch as the leader, without records.
         asked: The last request of each API, as JSON, with its version.
     """
@@ -61,13 +63,21 @@ class FakeVoter:
     newest_vote: int
     pre_vote: bool | None = None
     vote: bool | None = None
+    epoch: int = 0
     leads: int | None = None
     asked: dict[int, dict[str, Any]] = attrs.Factory(dict)
+
+    def script(self, epoch: int, *, pre_vote: bool | None = None, vote: bool | None = None) -> None:
+        """Respond in this way to vote requests of ``epoch`` and later ones, and forget the received requests."""
+        self.epoch, self.pre_vote, self.vote = epoch, pre_vote, vote
+        self.asked.clear()
 
     def answer(self, api_key: int, version: int, request: Message) -> Message | None:
         if api_key == ApiKey.API_VERSIONS:
             offered = {**OFFERED, ApiKey.VOTE: (0, self.newest_vote)}
             return ApiVersionsResponse(api_keys=[ApiVersion(key, *versions) for key, versions in offered.items()])
+        if isinstance(request, VoteRequest) and request.topics[0].partitions[0].replica_epoch < self.epoch:
+            return None
         self.asked[api_key] = {"(version)": version, **to_plain(request, version)}
         match request:
             case VoteRequest():

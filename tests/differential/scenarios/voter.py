@@ -232,7 +232,7 @@ def resigning(talk: Talk) -> None:
             say_pre_vote(talk, f"{case}, pre-vote", epoch + 3, candidate=candidate)
             say_newest(talk, case, ApiKey.VOTE, vote(epoch + 3, candidate=candidate))
         for other in talk.side.voters.values():
-            other.asked.clear()
+            other.script(epoch + 4)
         talk.ask("without successors", api, version, end(epoch + 4))
         note_asked(talk, f"after an end {version} without successors", ApiKey.VOTE)
 
@@ -244,8 +244,7 @@ def seek_votes(talk: Talk, epoch: int, *, pre_vote: bool | None = None, vote: bo
     """
     others = talk.side.voters.values()
     for other in others:
-        other.asked.clear()
-        other.pre_vote, other.vote = pre_vote, vote
+        other.script(epoch, pre_vote=pre_vote, vote=vote)
     talk.tell(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
     talk.tell(ApiKey.END_QUORUM_EPOCH, end(epoch, successors=(NODE_ID, THIRD_VOTER)))
 
