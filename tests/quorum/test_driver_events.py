@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 import attrs
@@ -18,6 +19,7 @@ import trio.testing
 from kraft.config.listeners import Voter
 from kraft.config.topic import LogConfig
 from kraft.messages.topic_record import TopicRecord
+from kraft.quorum import flusher
 from kraft.quorum.driver import Quorum
 from kraft.quorum.election import ElectionFile
 from kraft.quorum.log import MetadataLog
@@ -67,16 +69,21 @@ class Disk:
 
 @asynccontextmanager
 async def at_rest(path: Path, **options: Any) -> AsyncIterator[tuple[Quorum, Disk]]:
-    """A quorum of one whose disk has proved quick, with nothing left to do. No work is done on other threads."""
+    """A quorum of one whose disk has proved quick, with nothing left to do. No work is done on other threads.
+
+    A pause of this process does not make the disk a slow one, whose flushes a thread would take.
+    """
     disk = Disk()
-    async with running(path, **{"sync": disk.sync, "in_thread": disk.in_thread, **options}) as (quorum, _):
-        before = -1
-        while before != disk.threads:
-            before = disk.threads
-            await quorum.committed(append(quorum, [topic(quorum.end_offset)], quorum.epoch))
-        await trio.testing.wait_all_tasks_blocked()
-        disk.happened.clear()
-        yield quorum, disk
+    of_world = {"sync": disk.sync, "in_thread": disk.in_thread, **options}
+    with patch.object(flusher, "_QUICK_S", 1000.0):
+        async with running(path, **of_world) as (quorum, _):
+            before = -1
+            while before != disk.threads:
+                before = disk.threads
+                await quorum.committed(append(quorum, [topic(quorum.end_offset)], quorum.epoch))
+            await trio.testing.wait_all_tasks_blocked()
+            disk.happened.clear()
+            yield quorum, disk
 
 
 async def test_all_that_is_appended_before_the_role_had_its_turn_makes_one_flush(tmp_path: Path) -> None:
