@@ -111,6 +111,19 @@ async def write(cluster: Cluster, leader: int, *records: bytes, acks: int = -1) 
     return answer.error_code
 
 
+async def write_in_sync(cluster: Cluster, leader: int, record: bytes) -> int:
+    """As ``write``, and again after NOT_ENOUGH_REPLICAS, as producers do: a refused batch is in no log.
+
+    On a busy machine a replica may be out of sync for a moment.
+    """
+
+    async def answered() -> list[int]:
+        code = await write(cluster, leader, record)
+        return [] if code == ErrorCode.NOT_ENOUGH_REPLICAS else [code]
+
+    return (await eventually(answered))[0]
+
+
 async def read(cluster: Cluster, leader: int) -> list[bytes | None]:
     async with cluster.connected(leader) as broker:
         return await values(broker, TOPIC)
@@ -177,13 +190,13 @@ async def test_a_killed_leader_loses_nothing_that_was_acknowledged(tmp_path: Pat
         for round_ in range(3):
             leader = leader_of(cluster)
             assert leader is not None
-            assert await write(cluster, leader, b"before %d" % round_) == 0
+            assert await write_in_sync(cluster, leader, b"before %d" % round_) == 0
             await cluster.members[leader].kill()
             await until(lambda: leader_of(cluster) is not None)
             heir = leader_of(cluster)
             assert heir is not None
             assert heir != leader
-            assert await write(cluster, heir, b"without %d" % round_) == 0
+            assert await write_in_sync(cluster, heir, b"without %d" % round_) == 0
             written += [b"before %d" % round_, b"without %d" % round_]
             await cluster.start(leader)
             await until(lambda: isr_of(cluster) == {1, 2, 3})
@@ -194,13 +207,12 @@ async def test_a_killed_leader_loses_nothing_that_was_acknowledged(tmp_path: Pat
 
 
 async def test_a_leader_that_stops_hands_over_first(tmp_path: Path) -> None:
-    """KIP-631: a controlled shutdown ends when nothing is led any more."""
-    async with cluster_in(tmp_path) as cluster:
+    """KIP-631: a controlled shutdown ends when nothing is led any more. The lease would not end during the test."""
+    async with cluster_in(tmp_path, {"broker.session.timeout.ms": "600000"}) as cluster:
         leader = await create(cluster)
         assert await write(cluster, leader, b"a") == 0
         await cluster.members[leader].stop()
-        # Its lease would take 9 s to end.
-        await until(lambda: leader_of(cluster) is not None, timeout_s=5)
+        await until(lambda: leader_of(cluster) is not None)
         heir = leader_of(cluster)
         assert heir is not None
         assert await write(cluster, heir, b"b") == 0
