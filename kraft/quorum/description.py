@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from uuid import UUID
 
-import attrs
 import trio
 
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest
@@ -67,7 +66,7 @@ def describe_quorum(
         raise NotLeader
     now_s = trio.current_time()
     horizon_s = now_s - quorum.timing.observer_session_s
-    own = attrs.evolve(state.progress[quorum.node_id], fetched_at=now_s, caught_up_at=now_s)
+    own = Progress(quorum.end_offset, fetched_at=now_s, caught_up_at=now_s)
     voters = {**state.progress, quorum.node_id: own}
     observers = {key: each for key, each in state.observers.items() if each.fetched_at >= horizon_s}
     told_observers = [_replica(each, observers[each], now_s, clock) for each in sorted(observers)]
