@@ -1,10 +1,11 @@
 """WriteTxnMarkers (key 27): append the ends of transactions to partitions that this broker leads (KIP-98).
 
-Versions 0 to 1.
+Versions 0 to 2.
 
 | version | change |
 |---|---|
 | 1 | flexible |
+| 2 | the `transaction.version` of the producer, for the check of the epoch (KIP-1228) |
 
 A transaction coordinator sends it. The response waits until the markers are committed, as that of a Produce with
 ``acks=all``, for ``request.timeout.ms`` at most. The coordinator retries a marker that failed or came too late, so a
@@ -40,7 +41,7 @@ from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.WRITE_TXN_MARKERS,
-    versions={ListenerType.BROKER: (0, 1), ListenerType.ZK_BROKER: (0, 1)},
+    versions={ListenerType.BROKER: (0, 2), ListenerType.ZK_BROKER: (0, 2)},
     permissions=((Operation.CLUSTER_ACTION, Resource.CLUSTER),),
 )
 
@@ -100,7 +101,7 @@ async def _append(
     broker: BrokerContext, marker: WritableTxnMarker, topic: str, index: int, uncommitted: list[_Uncommitted]
 ) -> WritableTxnMarkerPartitionResult:
     result = WritableTxnMarkerPartitionResult(index)
-    end = EndTransactionMarker(marker.transaction_result, marker.coordinator_epoch)
+    end = EndTransactionMarker(marker.transaction_result, marker.coordinator_epoch, marker.transaction_version)
     try:
         partition = broker.replicas.leader_of(topic, index)
         if topic == OFFSETS_TOPIC:

@@ -22,6 +22,10 @@ from kraft.wire.errors import ErrorCode, KafkaError
 RETAINED_BATCHES = 5
 """The largest ``max.in.flight.requests.per.connection`` that Kafka allows an idempotent producer."""
 NO_EPOCH = -1
+FENCING_EPOCH = 2**15 - 1
+"""The epoch that fences the last producer of an id. It cannot rise, so a marker ends a transaction that has it."""
+EPOCH_BUMP_VERSION = 2
+"""The first ``transaction.version`` whose markers have the epoch after that of their transaction (KIP-1228)."""
 
 
 @attrs.frozen
@@ -198,13 +202,17 @@ class ProducerStates:
         """Validate a transaction marker before the append.
 
         Raises:
-            KafkaError: INVALID_PRODUCER_EPOCH for an earlier producer epoch, TRANSACTION_COORDINATOR_FENCED for an
-                earlier coordinator epoch.
+            KafkaError: INVALID_PRODUCER_EPOCH for an earlier producer epoch, or for a marker that would end the
+                transaction after its own; TRANSACTION_COORDINATOR_FENCED for an earlier coordinator epoch.
         """
         entry = self._entries.get(producer_id)
         if entry is None:
             return
         _check_epoch(entry, producer_epoch)
+        is_next = entry.transaction_first_offset is not None and producer_epoch == entry.epoch < FENCING_EPOCH
+        if is_next and marker.transaction_version >= EPOCH_BUMP_VERSION:
+            message = f"producer {producer_id} has begun its next transaction, in epoch {producer_epoch}"
+            raise KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH, message)
         if marker.coordinator_epoch < entry.coordinator_epoch:
             message = f"coordinator epoch {marker.coordinator_epoch} is fenced by epoch {entry.coordinator_epoch}"
             raise KafkaError(ErrorCode.TRANSACTION_COORDINATOR_FENCED, message)

@@ -195,7 +195,12 @@ async def _request(sent: list[_Marker]) -> WriteTxnMarkersRequest:
             await turns.spend()
         request.markers.append(
             WritableTxnMarker(
-                markers.producer_id, markers.epoch, markers.committed, list(topics.values()), markers.coordinator_epoch
+                markers.producer_id,
+                markers.epoch,
+                markers.committed,
+                list(topics.values()),
+                markers.coordinator_epoch,
+                markers.version,
             )
         )
     return request

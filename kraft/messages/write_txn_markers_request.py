@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import attrs
 
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["WritableTxnMarker", "WritableTxnMarkerTopic", "WriteTxnMarkersRequest"]
 
@@ -39,6 +39,8 @@ class WritableTxnMarker(Message):
         transaction_result: True for commit, false for abort.
         topics: Where the marker goes.
         coordinator_epoch: Leader epoch of the transaction log partition that sends this.
+        transaction_version (2+): Level of transaction.version that the producer followed: from 2 on the marker has the
+            epoch after that of its records.
     """
 
     producer_id: int = 0
@@ -46,6 +48,7 @@ class WritableTxnMarker(Message):
     transaction_result: bool = False
     topics: list[WritableTxnMarkerTopic] = attrs.Factory(list)
     coordinator_epoch: int = 0
+    transaction_version: int = 0
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("producer_id", "int64"),
@@ -53,19 +56,22 @@ class WritableTxnMarker(Message):
         Field("transaction_result", "bool"),
         Field("topics", "[]struct", WritableTxnMarkerTopic),
         Field("coordinator_epoch", "int32"),
+        Field("transaction_version", "int8", versions=(2, OPEN), ignorable=True),
     )
 
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class WriteTxnMarkersRequest(Message):
-    """WriteTxnMarkersRequest (request of API 27): versions 0-1, flexible from 1.
+    """WriteTxnMarkersRequest (request of API 27): versions 0-2, flexible from 1.
+
+    v2 says whether the producer bumps its epoch at each end (KIP-1228).
 
     Attributes:
         markers: Markers to append.
     """
 
     API_KEY: ClassVar[int] = 27
-    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
     markers: list[WritableTxnMarker] = attrs.Factory(list)

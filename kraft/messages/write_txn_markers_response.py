@@ -72,14 +72,14 @@ class WritableTxnMarkerResult(Message):
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class WriteTxnMarkersResponse(Message):
-    """WriteTxnMarkersResponse (response of API 27): versions 0-1, flexible from 1.
+    """WriteTxnMarkersResponse (response of API 27): versions 0-2, flexible from 1.
 
     Attributes:
         markers: Outcome per marker.
     """
 
     API_KEY: ClassVar[int] = 27
-    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
     markers: list[WritableTxnMarkerResult] = attrs.Factory(list)

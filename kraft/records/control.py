@@ -52,10 +52,14 @@ def control_type(record: Record) -> ControlType | None:
 
 @attrs.frozen
 class EndTransactionMarker:
-    """The end of one producer's transaction in a partition (KIP-98). It is written for the transaction coordinator."""
+    """The end of one producer's transaction in a partition (KIP-98). It is written for the transaction coordinator.
+
+    ``transaction_version`` is not part of the record. From 2 on, the marker has a higher epoch than the transaction.
+    """
 
     committed: bool
     coordinator_epoch: int
+    transaction_version: int = 0
 
     @classmethod
     def from_record(cls, record: Record) -> EndTransactionMarker | None:

@@ -9,12 +9,14 @@ import pytest
 from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
 from kraft.records.batch import iter_headers
 from kraft.rpc.client import Connection
+from kraft.testing import embedded_node
 from kraft.wire.errors import ErrorCode
-from tests.api.transactions import PRODUCER, READ_COMMITTED, end
+from tests.api.transactions import PRODUCER, READ_COMMITTED, UNVERIFIED, end, write
+from tests.support.nodes import connected
 from tests.support.talk import batch, fetch, list_offset, produce, records_in
 
 
-@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("version", [0, 1, 2])
 @pytest.mark.parametrize("committed", [True, False])
 async def test_a_marker_has_the_bytes_of_apache(broker: Connection, topic: str, version: int, committed: bool) -> None:
     """``MemoryRecords.withEndTransactionMarker``: a transactional control batch without a sequence. The key is version
@@ -63,3 +65,12 @@ async def test_a_marker_comes_behind_a_plain_batch(broker: Connection, topic: st
     await end(broker, topic)
     for isolation_level in (0, READ_COMMITTED):
         assert (await list_offset(broker, topic, isolation_level=isolation_level)).offset == 3
+
+
+@pytest.mark.parametrize(("transaction_version", "code"), [(1, ErrorCode.NONE), (2, ErrorCode.INVALID_PRODUCER_EPOCH)])
+async def test_a_late_marker_does_not_end_the_next_transaction(transaction_version: int, code: ErrorCode) -> None:
+    """KIP-1228: the marker of a producer that bumps its epoch has the epoch of the next transaction."""
+    async with embedded_node(topics={"orders": 1}, settings=UNVERIFIED) as node, connected(node) as broker:
+        assert (await write(broker, "orders", b"next", epoch=4)).error_code == ErrorCode.NONE
+        answer = await end(broker, "orders", epoch=4, version=2, transaction_version=transaction_version)
+        assert answer == [code]

@@ -70,10 +70,11 @@ async def end(
     coordinator_epoch: int = 5,
     producer_id: int = PRODUCER,
     version: int = 1,
+    transaction_version: int = 0,
 ) -> list[ErrorCode]:
     """Write the end of a transaction, as a coordinator does. Return the error of each partition."""
     topics = [WritableTxnMarkerTopic(topic, list(indexes or (0,)))]
-    marker = WritableTxnMarker(producer_id, epoch, committed, topics, coordinator_epoch)
+    marker = WritableTxnMarker(producer_id, epoch, committed, topics, coordinator_epoch, transaction_version)
     response = await broker.request(WriteTxnMarkersRequest([marker]), version)
     (outcome,) = response.markers
     assert outcome.producer_id == producer_id

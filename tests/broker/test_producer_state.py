@@ -157,6 +157,32 @@ def test_markers_of_the_deposed_are_refused(epoch: int, coordinator_epoch: int, 
     assert caught.value.code is code
 
 
+@pytest.mark.parametrize(
+    ("epoch", "transaction_version", "is_open", "is_refused"),
+    [
+        (1, 2, True, True),
+        (1, 1, True, False),
+        (1, 2, False, False),
+        (2, 2, True, False),
+        (32767, 2, True, False),
+    ],
+)
+def test_a_late_marker_does_not_end_the_next_transaction(
+    epoch: int, transaction_version: int, is_open: bool, is_refused: bool
+) -> None:
+    """KIP-1228: a marker has the epoch after that of its transaction, which is the epoch of the next one. A repeated
+    marker changes nothing. The highest epoch cannot rise.
+    """
+    states = states_after(batch(0, epoch=min(epoch, 1) if epoch < 3 else epoch, transactional=is_open))
+    marker = EndTransactionMarker(True, 3, transaction_version)
+    if is_refused:
+        with pytest.raises(KafkaError) as caught:
+            states.check_marker(PRODUCER, epoch, marker)
+        assert caught.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
+    else:
+        states.check_marker(PRODUCER, epoch, marker)
+
+
 def test_a_plain_batch_inside_a_transaction_is_refused() -> None:
     states = states_after(batch(0, transactional=True))
     assert refused(states, batch(1)) is ErrorCode.INVALID_TXN_STATE

@@ -152,6 +152,7 @@ class TransactionCoordinator:
             transaction.epoch,
             self.world.coordinator_epoch,
             transaction.status is TransactionStatus.PREPARE_COMMIT,
+            transaction.client_version,
             tuple(partitions),
         )
         effects.markers.append(entry.markers)

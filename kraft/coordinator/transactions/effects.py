@@ -11,7 +11,8 @@ from kraft.coordinator.transactions.transaction import TransactionPartition
 
 @attrs.frozen(eq=False)
 class TransactionMarkers:
-    """The markers that end one transaction: one for each partition. Its Prepare record is committed.
+    """The markers that end one transaction: one for each partition. Its Prepare record is committed. ``version`` is
+    the ``transaction.version`` that the producer followed.
 
     The driver sends each partition's leader a WriteTxnMarkers, and repeats it until the partition has the marker or is
     deleted. Compared by identity, because the next transaction of an id may have the same producer id and epoch.
@@ -22,6 +23,7 @@ class TransactionMarkers:
     epoch: int
     coordinator_epoch: int
     committed: bool
+    version: int
     partitions: tuple[TransactionPartition, ...]
 
 

@@ -412,7 +412,7 @@ def test_fencing_with_the_last_epoch_needs_a_new_producer_id() -> None:
     became(desk, epoch=LAST_EPOCH)
     desk.add(old, PARTITION)
     assert desk.init().error_code == ErrorCode.CONCURRENT_TRANSACTIONS
-    assert desk.markers[0].epoch == LAST_EPOCH + 1
+    assert (desk.markers[0].epoch, desk.markers[0].version) == (LAST_EPOCH + 1, 2)
     desk.write_markers()
     assert desk.producer() == (NEXT_PRODUCER_ID, 1)
 

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
+from kraft.broker import producer_state
 from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.transactions import core, requests
 from kraft.coordinator.transactions.core import MarkersWritten, TransactionCoordinator
@@ -178,6 +179,10 @@ def an_end_that_does_not_bump_the_epoch(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Transaction, "prepared", same_epoch)
 
 
+def a_late_marker_that_ends_the_next_transaction(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(producer_state, "EPOCH_BUMP_VERSION", 3)
+
+
 PLANTED: list[tuple[int, Plant]] = [
     (0, a_fence_that_commits),
     (0, one_marker_that_stands_for_all),
@@ -191,6 +196,7 @@ PLANTED: list[tuple[int, Plant]] = [
     (0, a_producer_that_begins_before_the_markers),
     (0, markers_without_the_epoch_of_their_coordinator),
     (2, an_end_that_does_not_bump_the_epoch),
+    (2, a_late_marker_that_ends_the_next_transaction),
 ]
 
 

@@ -116,7 +116,7 @@ class DataPartition:
 
     def append_marker(self, markers: TransactionMarkers) -> None:
         header = self.header((markers.producer_id, markers.epoch), -1, TRANSACTIONAL_BIT | CONTROL_BIT)
-        marker = EndTransactionMarker(markers.committed, markers.coordinator_epoch)
+        marker = EndTransactionMarker(markers.committed, markers.coordinator_epoch, markers.version)
         self.producers.check_marker(markers.producer_id, markers.epoch, marker)
         self.guards.pop(markers.producer_id, None)
         self.producers.append_marker(header, marker, 0)
@@ -184,6 +184,7 @@ class Coordinator:
         markers, partition = chosen
         try:
             self.world.partitions[partition].append_marker(markers)
+            self.repeat_late(markers, partition)
         except KafkaError:
             self.world.counts["fenced markers"] += 1
             self.sending.remove(chosen)  # Apache: TransactionMarkerRequestCompletionHandler gives the transaction up
@@ -191,6 +192,26 @@ class Coordinator:
         if self.world.random.random() >= self.world.fault_rate:
             self.sending.remove(chosen)
             self.step(MarkersWritten(markers, [partition]))
+
+    def repeat_late(self, markers: TransactionMarkers, partition: TransactionPartition) -> None:
+        """A request that the coordinator gave up may arrive after all, even during the next transaction. Below
+        transaction.version 2 nothing distinguishes it from a marker of that one (KIP-1228).
+        """
+        if markers.version < BUMPING or self.world.random.random() >= self.world.fault_rate:
+            return
+
+        arrives_at = self.world.steps + self.world.random.randint(0, 200)
+
+        def arrive() -> None:
+            if self.world.fault_rate and self.world.steps < arrives_at:
+                self.world.messages.append(InFlight(arrive))
+                return
+            try:
+                self.world.partitions[partition].append_marker(markers)
+            except KafkaError:
+                self.world.counts["late markers"] += 1
+
+        self.world.messages.append(InFlight(arrive))
 
 
 class Ledger:
