@@ -471,6 +471,7 @@ class TransactionalWorld:
             assert None not in outcomes
             if number in client.outcomes and outcomes:
                 assert outcomes == {client.outcomes[number]}, "the client was informed of another outcome"
+            self.counts["aborted"] += outcomes == {False}
             if outcomes == {True}:
                 self.counts["committed"] += 1
                 assert all(write.appended_at is not None for write in writes), "a committed transaction lacks a write"
