@@ -1,23 +1,26 @@
 """ListTransactions (key 66): the transactional ids that this broker coordinates (KIP-664).
 
-Versions 0 to 1: 1 filters by age (KIP-994).
+Versions 0 to 2: 1 filters by age (KIP-994), 2 by a regular expression (KIP-1152).
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.coordination.regexes import check, matching
 from kraft.coordinator.transactions.admin import listed, transaction_filter
 from kraft.messages.list_transactions_request import ListTransactionsRequest
 from kraft.messages.list_transactions_response import ListTransactionsResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
 from kraft.world.turns import Turns, in_slices
 
 ROW = Api(
     ApiKey.LIST_TRANSACTIONS,
-    versions={ListenerType.BROKER: (0, 1), ListenerType.ZK_BROKER: (0, 1)},
+    versions={ListenerType.BROKER: (0, 2), ListenerType.ZK_BROKER: (0, 2)},
     permissions=((Operation.DESCRIBE, Resource.TRANSACTIONAL_ID),),
 )
 
@@ -25,16 +28,28 @@ _SLICE_IDS = 1000
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: ListTransactionsRequest) -> Reply:
+    return Parked(partial(_list, broker, message))
+
+
+at_zk_broker = at_broker
+
+
+async def _list(broker: BrokerContext, message: ListTransactionsRequest) -> ListTransactionsResponse:
+    shards = broker.transactions.shards()
+    pattern = message.transactional_id_pattern
+    if pattern:
+        await check(broker.replicas.world, pattern, "Transaction ID pattern")
     turns = Turns(_SLICE_IDS)
     wanted = await in_slices(transaction_filter(message), turns)
     response = ListTransactionsResponse(unknown_state_filters=list(wanted.unknown_states))
     now_s = broker.clock.now_s()
-    for shard in broker.transactions.shards():
-        response.transaction_states += await in_slices(listed(shard.core.entries, wanted, now_s), turns)
+    for shard in shards:
+        found = await in_slices(listed(shard.core.entries, wanted, now_s), turns)
+        if pattern:
+            ids = await matching(broker.replicas.world, pattern, [each.transactional_id for each in found])
+            found = [each for each in found if each.transactional_id in ids]
+        response.transaction_states += found
     return response
-
-
-at_zk_broker = at_broker
 
 
 def error(

@@ -59,7 +59,7 @@ OFFERED: Final[dict[ListenerType, dict[int, Versions]]] = {
         ApiKey.DESCRIBE_PRODUCERS: (0, 0),
         ApiKey.UNREGISTER_BROKER: (0, 0),
         ApiKey.DESCRIBE_TRANSACTIONS: (0, 0),
-        ApiKey.LIST_TRANSACTIONS: (0, 1),
+        ApiKey.LIST_TRANSACTIONS: (0, 2),
         ApiKey.CONSUMER_GROUP_HEARTBEAT: (0, 1),
         ApiKey.CONSUMER_GROUP_DESCRIBE: (0, 1),
         ApiKey.LIST_CONFIG_RESOURCES: (0, 1),
@@ -160,7 +160,7 @@ OFFERED: Final[dict[ListenerType, dict[int, Versions]]] = {
         ApiKey.DESCRIBE_CLUSTER: (0, 2),
         ApiKey.DESCRIBE_PRODUCERS: (0, 0),
         ApiKey.DESCRIBE_TRANSACTIONS: (0, 0),
-        ApiKey.LIST_TRANSACTIONS: (0, 1),
+        ApiKey.LIST_TRANSACTIONS: (0, 2),
         ApiKey.ALLOCATE_PRODUCER_IDS: (0, 0),
     },
 }

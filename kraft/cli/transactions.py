@@ -44,12 +44,13 @@ def command() -> None:
 @command.command("list")
 @bootstrap_option
 @click.option("--duration-filter", type=int, default=-1, help="Only transactions open for more milliseconds than this.")
+@click.option("--transactional-id-pattern", metavar="REGEX", help="Only transactional ids that match.")
 @json_option
-def list_command(bootstrap: str, duration_filter: int, as_json: bool) -> None:
+def list_command(bootstrap: str, duration_filter: int, transactional_id_pattern: str | None, as_json: bool) -> None:
     """Print the transactional ids of the cluster."""
 
     async def operate(cluster: Cluster) -> list[ListedTransaction]:
-        return await list_transactions(cluster, duration_ms=duration_filter)
+        return await list_transactions(cluster, duration_ms=duration_filter, pattern=transactional_id_pattern)
 
     listed = run(bootstrap, operate)
     if as_json:

@@ -72,24 +72,26 @@ class OpenTransaction:
 
 
 async def list_transactions(
-    cluster: Cluster, *, duration_ms: int = _ALL, producer_ids: Iterable[int] = ()
+    cluster: Cluster, *, duration_ms: int = _ALL, producer_ids: Iterable[int] = (), pattern: str | None = None
 ) -> list[ListedTransaction]:
     """Return the transactional ids of all coordinators, in order; perhaps only those with one of ``producer_ids``, or
-    whose transactions are open for more than ``duration_ms``.
+    that match ``pattern``, or whose transactions are open for more than ``duration_ms``.
 
     Raises:
         KafkaError: a broker refused.
-        UnsupportedVersionError: a broker is too old for a duration (KIP-994).
+        UnsupportedVersionError: a broker is too old for a duration (KIP-994) or a pattern (KIP-1152).
         GaveUp: a coordinator was still loading after the time for retries.
     """
-    request = ListTransactionsRequest(producer_id_filters=sorted(producer_ids), duration_filter=duration_ms)
+    request = ListTransactionsRequest(
+        producer_id_filters=sorted(producer_ids), duration_filter=duration_ms, transactional_id_pattern=pattern
+    )
     found: list[ListedTransaction] = []
 
     async def attempt() -> None:
         found.clear()
         for broker in await cluster.brokers():
             response = await cluster.request(request, broker)
-            check(response.error_code)
+            check(response.error_code, None if pattern is None else f"pattern {pattern}: {_text(response.error_code)}")
             for each in response.transaction_states:
                 listed = ListedTransaction(each.transactional_id, broker, each.producer_id, each.transaction_state)
                 found.append(listed)

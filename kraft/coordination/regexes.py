@@ -1,4 +1,4 @@
-"""The regular expressions of consumer groups (KIP-848): checked and searched with RE2, on worker threads.
+"""The regular expressions of consumer groups (KIP-848) and of ListTransactions (KIP-1152), in RE2 on worker threads.
 
 RE2 takes a time that is linear in the length of a topic's name, and bounded memory. It releases the interpreter's lock
 while it matches. Java's brokers use RE2/J, which has the same syntax.
@@ -42,13 +42,13 @@ def _compiled(regex: str) -> Any:
     return re2.compile(regex, _OPTIONS)
 
 
-async def check(world: World, regex: str) -> None:
-    """Raises KafkaError with INVALID_REGULAR_EXPRESSION."""
+async def check(world: World, regex: str, what: str = "SubscribedTopicRegex") -> None:
+    """Raises KafkaError with INVALID_REGULAR_EXPRESSION. Its text begins with ``what``, the name of the expression."""
     try:
         await world.compute(_compiled, regex)
     except re2.error as error:
         why = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
-        text = shortened(f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {why}.")
+        text = shortened(f"{what} `{regex}` is not a valid regular expression: {why}.")
         raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from None
 
 
@@ -61,14 +61,20 @@ def _matching(regex: str, names: Sequence[str]) -> list[str]:
     return [name for name in names if pattern.fullmatch(name) is not None]
 
 
+async def matching(world: World, regex: str, names: Sequence[str]) -> frozenset[str]:
+    """Return the names that match as a whole."""
+    found: list[str] = []
+    for start in range(0, len(names), _NAMES_AT_ONCE):
+        found += await world.compute(_matching, regex, names[start : start + _NAMES_AT_ONCE])
+    return frozenset(found)
+
+
 async def _resolve(world: World, search: RegexSearch) -> RegexesResolved:
     names = list(search.image.topic_ids)
     resolved = {}
     for regex in search.regexes:
-        topics: list[str] = []
-        for start in range(0, len(names), _NAMES_AT_ONCE):
-            topics += await world.compute(_matching, regex, names[start : start + _NAMES_AT_ONCE])
-        resolved[regex] = ResolvedRegex(frozenset(topics), search.image.offset, search.timestamp_ms)
+        topics = await matching(world, regex, names)
+        resolved[regex] = ResolvedRegex(topics, search.image.offset, search.timestamp_ms)
     return RegexesResolved(search.group_id, resolved, search.image)
 
 

@@ -13,26 +13,29 @@ __all__ = ["ListTransactionsRequest"]
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class ListTransactionsRequest(Message):
-    """ListTransactionsRequest (request of API 66): versions 0-1, flexible from 0.
+    """ListTransactionsRequest (request of API 66): versions 0-2, flexible from 0.
 
-    v1 filters by age (KIP-994).
+    v1 filters by age (KIP-994), v2 by a pattern of the transactional id (KIP-1152).
 
     Attributes:
         state_filters: States wanted, empty for all.
         producer_id_filters: Producer ids wanted, empty for all.
         duration_filter (1+): Only transactions open for longer than this many milliseconds; negative for all.
+        transactional_id_pattern (2+): Regular expression that the transactional ids match, null or empty for all.
     """
 
     API_KEY: ClassVar[int] = 66
-    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
     state_filters: list[str] = attrs.Factory(list)
     producer_id_filters: list[int] = attrs.Factory(list)
     duration_filter: int = -1
+    transactional_id_pattern: str | None = None
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("state_filters", "[]string"),
         Field("producer_id_filters", "[]int64"),
         Field("duration_filter", "int64", versions=(1, OPEN), default=-1),
+        Field("transactional_id_pattern", "string", versions=(2, OPEN), nullable=(2, OPEN), default=None),
     )

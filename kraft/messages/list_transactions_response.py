@@ -34,7 +34,7 @@ class TransactionState(Message):
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class ListTransactionsResponse(Message):
-    """ListTransactionsResponse (response of API 66): versions 0-1, flexible from 0.
+    """ListTransactionsResponse (response of API 66): versions 0-2, flexible from 0.
 
     Attributes:
         throttle_time_ms: Time the client was held back by a quota, in milliseconds.
@@ -44,7 +44,7 @@ class ListTransactionsResponse(Message):
     """
 
     API_KEY: ClassVar[int] = 66
-    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
+    VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
     throttle_time_ms: int = 0

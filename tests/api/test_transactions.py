@@ -126,7 +126,7 @@ async def test_an_unknown_id_has_no_transaction(broker: Connection, new_name: st
     assert (await described(broker, f"no-{new_name}"))[0] == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
 
 
-@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("version", [0, 1, 2])
 async def test_transactions_are_listed_by_state(broker: Connection, topic: str, new_name: str, version: int) -> None:
     producer = await initialized(broker, f"id-{new_name}")
     await added(broker, 3, f"id-{new_name}", producer, **{topic: [0]})
@@ -137,3 +137,23 @@ async def test_transactions_are_listed_by_state(broker: Connection, topic: str, 
     ]
     response = await broker.request(ListTransactionsRequest(["Empty"], [producer[0]]), version)
     assert response.transaction_states == []
+
+
+async def test_transactions_are_listed_by_a_pattern(broker: Connection, new_name: str) -> None:
+    """KIP-1152: "a regular expression"; in ``TransactionStateManager`` it matches the whole id, and "empty or null"
+    lists all.
+    """
+    for prefix in ("pay", "pay-more", "repay"):
+        await initialized(broker, f"{prefix}-{new_name}")
+
+    async def found(pattern: str | None) -> list[str]:
+        response = await broker.request(ListTransactionsRequest(transactional_id_pattern=pattern), 2)
+        assert response.error_code == ErrorCode.NONE
+        ids = (each.transactional_id for each in response.transaction_states)
+        return sorted(each for each in ids if each.endswith(f"-{new_name}"))
+
+    assert await found(f"pay.*-{new_name}") == [f"pay-more-{new_name}", f"pay-{new_name}"]
+    assert await found("pay") == []
+    assert len(await found("")) == len(await found(None)) == 3
+    refused = await broker.request(ListTransactionsRequest(transactional_id_pattern="("), 2)
+    assert (refused.error_code, refused.transaction_states) == (ErrorCode.INVALID_REGULAR_EXPRESSION, [])

@@ -89,6 +89,9 @@ def test_transactions_are_listed_described_and_ended(prepared: Prepared) -> None
     assert heading.split() == ["TransactionalId", "Coordinator", "ProducerId", "TransactionState"]
     assert first.split() == ["begun", "1", str(listed[0]["producer_id"]), "Ongoing"]
     assert prepared.json("list", "--duration-filter", "3600000") == []
+    [matching] = prepared.json("list", "--transactional-id-pattern", "d.*")
+    assert matching["transactional_id"] == "done"
+    assert "pattern (: " in prepared.run("list", "--transactional-id-pattern", "(", status=1)
 
     described = prepared.json("describe", "--transactional-id", "begun")
     assert described["partitions"] == [{"topic": "t", "partition": 0}, {"topic": "t", "partition": 1}]
@@ -149,7 +152,12 @@ def test_the_output_is_that_of_apaches_tool(prepared: Prepared) -> None:
 
     place = ("--topic", "t", "--partition", "1")
     hanging = ("find-hanging", *place, "--max-transaction-timeout", "0")
-    for arguments in (("list",), ("describe-producers", *place), hanging):
+    for arguments in (
+        ("list",),
+        ("list", "--transactional-id-pattern", ".*e"),
+        ("describe-producers", *place),
+        hanging,
+    ):
         ours, theirs = prepared.run(*arguments), apache(*arguments)
         assert sorted(ours.splitlines()) == sorted(theirs.splitlines())
     described = ("describe", "--transactional-id", "begun")
