@@ -23,6 +23,7 @@ from kraft.metadata.image import Image
 from kraft.metadata.partitions import NO_LEADER
 from kraft.quorum.driver import Quorum
 from kraft.replication.commands import ControllerCommands
+from kraft.replication.moves import DirectoryMoves
 from kraft.replication.replicas import Replicas
 from kraft.wire.schema import Message
 from kraft.world.clock import Clock
@@ -48,6 +49,7 @@ class BrokerContext:
     fetch_sessions: FetchSessionCache
     auto_topics: AutoTopicCreation
     verification: TransactionVerification
+    moves: DirectoryMoves
 
     @property
     def node_id(self) -> int:

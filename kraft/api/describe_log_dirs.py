@@ -1,5 +1,7 @@
 """DescribeLogDirs (key 35): the logs in each log directory, and the free space of its disk.
 
+A replica that moves to another directory is in both: the copy is a future replica, and its lag is that behind the log.
+
 Versions 1 to 5: 2 is flexible, 3 has an error for the whole response, 4 the size of the volume (KIP-827), 5 whether
 the directory is cordoned (KIP-1066), which none is here.
 """
@@ -58,8 +60,16 @@ async def _one(
         if wanted is None or (partition.topic, partition.index) in wanted:
             topic = topics.setdefault(partition.topic, DescribeLogDirsTopic(name=partition.topic))
             topic.partitions.append(
-                DescribeLogDirsPartition(partition_index=partition.index, partition_size=partition.log.size)
+                DescribeLogDirsPartition(
+                    partition_index=partition.index,
+                    partition_size=partition.log.size,
+                    offset_lag=max(partition.high_watermark - partition.log.log_end_offset, 0),
+                )
             )
+    for partition, move in list(broker.moves.copies.items()):
+        if move.directory is directory and move.future and (wanted is None or partition.where in wanted):
+            topic = topics.setdefault(partition.topic, DescribeLogDirsTopic(name=partition.topic))
+            topic.partitions.append(DescribeLogDirsPartition(partition.index, move.future.size, move.lag, True))
     volume = os.statvfs(directory.path)
     return DescribeLogDirsResult(
         log_dir=directory.path,

@@ -74,6 +74,7 @@ from kraft.quorum.peers import Connect
 from kraft.quorum.rpcs import Identity
 from kraft.quorum.trace import CoreStepped, RequestRefused
 from kraft.replication.metrics import declare_replica_metrics
+from kraft.replication.moves import DirectoryMoves
 from kraft.replication.replicas import Replicas
 from kraft.request_log.log import RequestLog, request_log
 from kraft.rpc.client import connect
@@ -236,6 +237,7 @@ class Node:
         tasks.start_soon(broker.share_states.run, name="share states")
         tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
         tasks.start_soon(broker.verification.run, name="transaction verification")
+        tasks.start_soon(broker.moves.run, name="moves between directories")
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
         start_replication(tasks, self.config, self.world, replicas, parts.channel, self.registry, self.stopping)
         async with trio.open_nursery() as data_plane:
@@ -364,6 +366,7 @@ class Node:
             sessions,
             AutoTopicCreation(config, parts.channel, publisher.catch_up),
             TransactionVerification(config, replicas, partial(connect, dial=self.world.dial)),
+            DirectoryMoves(replicas, parts.channel.request),
         )
         directory_ids = [each.directory_id for each in log_directories]
         lease = parts.channel.separate(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)

@@ -57,6 +57,7 @@ from kraft.node.settings import (
 )
 from kraft.replication.commands import ControllerCommands
 from kraft.replication.metrics import declare_replica_metrics
+from kraft.replication.moves import DirectoryMoves
 from kraft.replication.replicas import Replicas
 from kraft.request_log.log import RequestLog, request_log
 from kraft.rpc.client import connect
@@ -156,6 +157,7 @@ class ZooKeeperNode:
             tasks.start_soon(broker.transactions.run, name="transactions")
             tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
             tasks.start_soon(broker.verification.run, name="transaction verification")
+            tasks.start_soon(broker.moves.run, name="moves between directories")
             start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
             await self._serve_requests(tasks, sessions, broker, log, task_status)
             await replicas.close()
@@ -278,6 +280,7 @@ class ZooKeeperNode:
             FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
             AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
             TransactionVerification(config, replicas, partial(connect, dial=world.dial)),
+            DirectoryMoves(replicas, channel.request),
             commands=commands,
             controller=self.controller,
             configs=configs,

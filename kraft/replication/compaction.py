@@ -87,7 +87,8 @@ class Compaction:
         cuts, first_offset = log.cuts, log.segments[0].base_offset
 
         def unwanted() -> bool:
-            return self.stopping.is_set() or log.cuts != cuts or not self.replicas.holds(partition)
+            is_gone = partition.log is not log or not self.replicas.holds(partition)
+            return self.stopping.is_set() or log.cuts != cuts or is_gone
 
         cleaned = await self.world.in_thread(cleaning.run, self.world.clock.now_ms(), unwanted, self.world.let_go)
         if unwanted() or log.segments[0].base_offset != first_offset:
@@ -96,7 +97,7 @@ class Compaction:
         files = log.replace_segments(cleaned)
         # The checkpoint may only count the compaction once a power cut cannot undo the renames.
         await self.world.in_thread(sync_directory, log.directory)
-        if log.cuts == cuts:
+        if log.cuts == cuts and partition.log is log:
             partition.cleaned_offset = cleaned.clean_end
         await self.replicas.write_checkpoints()
         # Readers of an old segment hold its file open, so its name can go at once.

@@ -121,14 +121,15 @@ class Maintenance:
             StorageError: The flush failed, and the node must end. A kernel may drop data that it could not write, and
                 report it only once, so the next flush would succeed without that data.
         """
+        log = partition.log  # another one may take its place meanwhile
         try:
-            flush = partition.log.begin_flush(end_offset)
+            flush = log.begin_flush(end_offset)
             await self.world.in_thread(self.world.sync, flush)
         except OSError as error:
-            if self.replicas.holds(partition):
+            if self.replicas.holds(partition) and partition.log is log:
                 raise _cannot_go_on(partition, error) from error
-            return  # the partition was deleted meanwhile
-        partition.log.flushed(flush)
+            return  # the partition was deleted meanwhile, or its log
+        log.flushed(flush)
 
     async def expire(self) -> None:
         """Remove idempotent producers that appended nothing for ``producer.id.expiration.ms``."""

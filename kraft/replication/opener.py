@@ -28,6 +28,8 @@ from kraft.world.world import World
 
 CREATED_AT_ONCE: Final = 16
 """Not a Kafka setting. The logs that a worker thread creates at a time."""
+MAX_PREFERRED: Final = 10_000
+"""Not a Kafka setting. The partitions whose directory is chosen before they are here."""
 
 NOTHING_CHECKPOINTED: Final = Checkpoints()
 
@@ -40,6 +42,8 @@ class Opener:
     directories: Sequence[LogDirectory]
     hosted_in: Counter[str] = attrs.Factory(Counter)
     """The number of partitions by the path of their directory."""
+    _preferred: dict[TopicPartition, LogDirectory] = attrs.Factory(dict)
+    """The directories that AlterReplicaLogDirs chose for new partitions."""
     _created: dict[TopicPartition, Log] = attrs.Factory(dict)
 
     def open(
@@ -50,7 +54,7 @@ class Opener:
 
     def create(self, topic: Topic, index: int, config: LogConfig) -> Log:
         """Create the log of a new partition. Raises OSError."""
-        return self._opening(topic, index, config, self._emptiest(self.hosted_in))()
+        return self._opening(topic, index, config, self._directory_for((topic.name, index), self.hosted_in))()
 
     def created(self, topic: str, index: int) -> Log | None:
         """Take a log that ``create_ahead`` has created."""
@@ -63,7 +67,7 @@ class Opener:
         """
         hosted_in, openings = self.hosted_in.copy(), {}
         for topic, index, config in wanted:
-            directory = self._emptiest(hosted_in)
+            directory = self._directory_for((topic.name, index), hosted_in)
             hosted_in[directory.path] += 1
             openings[topic.name, index] = self._opening(topic, index, config, directory)
         self._created = await self.world.in_thread(_open_all, openings) if openings else {}
@@ -91,9 +95,15 @@ class Opener:
         )
         return partial(_with_topic_id, opening, topic.id)
 
-    def _emptiest(self, hosted_in: Counter[str]) -> LogDirectory:
-        """Return the directory with the fewest partitions. New ones go there, as in Kafka."""
-        return min(self.directories, key=lambda directory: hosted_in[directory.path])
+    def prefer(self, where: TopicPartition, directory: LogDirectory) -> None:
+        """Create a partition that this broker may get in ``directory``. Too many wishes are forgotten."""
+        if len(self._preferred) < MAX_PREFERRED:
+            self._preferred[where] = directory
+
+    def _directory_for(self, where: TopicPartition, hosted_in: Counter[str]) -> LogDirectory:
+        """Return the preferred directory of a new partition, or that with the fewest partitions, as Kafka does."""
+        preferred = self._preferred.pop(where, None)
+        return preferred or min(self.directories, key=lambda directory: hosted_in[directory.path])
 
     def directory_of(self, log: Log) -> LogDirectory:
         parent = os.path.dirname(log.directory)

@@ -34,6 +34,7 @@ from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_O
 from kraft.storage.directory import LogDirectory
 from kraft.storage.errors import StorageError
 from kraft.storage.flush import Flush
+from kraft.storage.future import settle_futures
 from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -92,6 +93,8 @@ class Replicas:
     """The epoch of this broker's registration, -1 before the first. Other modules read it here and keep no copy."""
     is_commanded: bool = False
     """Whether a ZooKeeper-era controller commands the roles, and the image may lack topics."""
+    interrupted_moves: Mapping[TopicPartition, LogDirectory] = attrs.Factory(dict)
+    """Where the replicas were on their way to when the broker stopped."""
     roles_changed: trio.Event = attrs.Factory(trio.Event)
     """Set, and replaced by a new event, when the partitions that this broker follows may have changed."""
     _active_epochs: Mapping[int, int] = attrs.Factory(dict)
@@ -102,7 +105,7 @@ class Replicas:
     _outdated: bool = False
     """Whether a checkpoint on disk may have an entry above its log's offset, or an entry of a deleted log."""
     _checkpointing: trio.Lock = attrs.Factory(trio.Lock)
-    _opener: Opener = attrs.field(
+    opener: Opener = attrs.field(
         init=False, default=attrs.Factory(lambda self: Opener(self.world, self.directories), takes_self=True)
     )
 
@@ -235,7 +238,7 @@ class Replicas:
         for topic, _ in new:
             if topic.name not in configs:
                 configs[topic.name] = self._config_of(topic.name)
-        await self._opener.create_ahead((topic, index, configs[topic.name]) for topic, index in new)
+        await self.opener.create_ahead((topic, index, configs[topic.name]) for topic, index in new)
 
     def assign(self, topic: Topic, index: int, state: Partition, result: LeaderChanges) -> None:
         """Lead or follow the partition as ``state`` says. Its log is created unless ``create_logs`` has. Raises
@@ -243,9 +246,9 @@ class Replicas:
         """
         partition = self.partitions.get(topic.name, {}).get(index)
         if partition is None:
-            log = self._opener.created(topic.name, index)
+            log = self.opener.created(topic.name, index)
             if log is None:
-                log = self._opener.create(topic, index, self._config_of(topic.name))
+                log = self.opener.create(topic, index, self._config_of(topic.name))
             partition = self._host(topic, index, state, log)
         elif partition.topic_id == ZERO_UUID:  # a log from before topic ids
             partition.topic_id = topic.id
@@ -330,6 +333,8 @@ class Replicas:
         self.is_commanded = self._has_roles = image is None
         self.image = image or Image()
         self._active_epochs = _active_epochs(self.image)
+        interrupted = settle_futures(self.directories)
+        self.interrupted_moves, self.retired = interrupted.moves, interrupted.copies
         for directory in self.directories:
             checkpoints = Checkpoints.read(directory.path)
             for name, index in directory.partitions():
@@ -338,15 +343,15 @@ class Replicas:
                 await trio.lowlevel.checkpoint()
             self.retired += directory.retired()
             self._outdated |= checkpoints.exceed(await Checkpoints.of(self.in_directory(directory)))
-        await self._forget_deleted()
+        await self.forget_deleted()
         turns = Turns(_PARTITIONS_IN_A_ROW)
         for topic, index, state in self.image.partitions():
             if self.node_id in state.replicas and index not in self.partitions.get(topic.name, {}):
-                log = self._opener.create(topic, index, self._config_of(topic.name))
+                log = self.opener.create(topic, index, self._config_of(topic.name))
                 self._host(topic, index, state, log)
                 await turns.spend()
 
-    async def _forget_deleted(self) -> None:
+    async def forget_deleted(self) -> None:
         """Remove the checkpoint entries of deleted logs, and those beyond the end of a log.
 
         Otherwise, after a kill, a new topic of the same name would begin at the old one's start offset and lose the
@@ -378,7 +383,7 @@ class Replicas:
         if other is not None:
             what = f"{path}: {other.log.directory} is a log of the same partition"
             raise StorageError(f"{what}; move one of the two away, that of the directory that failed if one did")
-        log = self._opener.open(topic, index, self._config_of(name), directory, checkpoints)
+        log = self.opener.open(topic, index, self._config_of(name), directory, checkpoints)
         partition = self._host(topic, index, state, log, checkpoints)
         if partition.log.recovery:
             logger.warning("%s: %s", path, partition.log.recovery)
@@ -409,12 +414,12 @@ class Replicas:
                 result.lost.append(partition)
             partition.follow(partition.state)
             partition.log.abandon()
-            self._opener.hosted_in[self._opener.directory_of(partition.log).path] -= 1
+            self.opener.hosted_in[self.opener.directory_of(partition.log).path] -= 1
             self._outdated = True
-        await self._forget_deleted()
+        await self.forget_deleted()
         while gone:
             several = gone[:_RENAMED_AT_ONCE]
-            where = [(self._opener.directory_of(each.log), each.name, self.world.new_uuid()) for each in several]
+            where = [(self.opener.directory_of(each.log), each.name, self.world.new_uuid()) for each in several]
             self.retired += await self.world.in_thread(_retire, where)
             del gone[:_RENAMED_AT_ONCE]
 
@@ -455,8 +460,20 @@ class Replicas:
             propose=self._propose,
         )
         self.partitions.setdefault(topic.name, {})[index] = partition
-        self._opener.hosted_in[os.path.dirname(log.directory)] += 1
+        self.opener.hosted_in[os.path.dirname(log.directory)] += 1
         return partition
+
+    def rehost(self, partition: HostedPartition, log: Log, cleaned_offset: int) -> None:
+        """Put ``log``, which has the same records in another directory, in the place of the partition's log.
+
+        The caller calls ``forget_deleted`` next: the checkpoints have the offsets of the old one.
+        """
+        for each, change in ((partition.log, -1), (log, 1)):
+            self.opener.hosted_in[os.path.dirname(each.directory)] += change
+        partition.log, partition.checkpointed_start_offset = log, 0
+        partition.cleaned_offset = min(partition.cleaned_offset, cleaned_offset)
+        self._outdated = True
+        partition.wake()
 
     def in_directory(self, directory: LogDirectory) -> Iterator[HostedPartition]:
         """Yield the partitions of a directory, also for a loop that awaits between them: one that is deleted meanwhile
@@ -478,16 +495,17 @@ class Replicas:
 
         async def sync_one_by_one() -> None:
             for partition in waiting:
+                log = partition.log  # another one may take its place meanwhile
                 try:
-                    flush = begin(partition.log)
+                    flush = begin(log)
                     if not flush.is_empty:
                         await self.world.in_thread(self.world.sync, flush)
                 except OSError as error:
                     if self.holds(partition):
-                        partition.log.failure = error
+                        log.failure = error
                         failures.append(error)
                 else:
-                    partition.log.flushed(flush)
+                    log.flushed(flush)
                 await trio.lowlevel.checkpoint()
 
         async with trio.open_nursery() as nursery:
@@ -549,7 +567,7 @@ class Replicas:
             return
         # A flush may raise the recovery point again before the truncation. The lock keeps it from being written.
         async with self._checkpointing:
-            directory = self._opener.directory_of(partition.log)
+            directory = self.opener.directory_of(partition.log)
             present = await Checkpoints.of(self.in_directory(directory))
             await self._write(directory, present.lowered(partition.where, end_offset))
             yield

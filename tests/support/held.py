@@ -93,6 +93,7 @@ def serving(replicas: Replicas) -> BrokerContext:
         sessions,
         absent,
         absent,
+        absent,
     )
 
 

@@ -47,6 +47,7 @@ SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         read.offset_for_leader_epoch,
         read.delete_records,
         read.describe_log_dirs,
+        read.alter_replica_log_dirs,
         configs.describe_topic_configs,
         configs.describe_broker_configs,
         configs.incremental_alter_topic,

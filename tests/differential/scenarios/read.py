@@ -187,6 +187,28 @@ def delete_records(talk: Talk) -> None:
         talk.ask(f"after {version}", ApiKey.LIST_OFFSETS, talk.latest[ApiKey.LIST_OFFSETS], ask)
 
 
+def alter_replica_log_dirs(talk: Talk) -> None:
+    """Requests that move nothing: both brokers have one directory."""
+    made(talk, "kept")
+    here = str(talk.side.log_directory)
+    for case, (path, topic, index) in {
+        "where it is": (here, "kept", 0),
+        "another partition": (here, "kept", 7),
+        "a negative partition": (here, "kept", -1),
+        "another topic": (here, "kept-unknown", 0),
+        "an invalid topic": (here, "a b", 0),
+        "a long name": (here, "x" * 249, 0),
+        "another directory": ("/no/such/directory", "kept", 0),
+        "a relative directory": ("data", "kept", 0),
+        "no directory": ("", "kept", 0),
+        "another directory of another topic": ("/no/such/directory", "kept-unknown", 0),
+        "the metadata": (here, "__cluster_metadata", 0),
+    }.items():
+        body = {"dirs": [{"path": path, "topics": [{"name": topic, "partitions": [index]}]}]}
+        talk.sweep(case, ApiKey.ALTER_REPLICA_LOG_DIRS, body)
+    talk.sweep("nothing", ApiKey.ALTER_REPLICA_LOG_DIRS, {"dirs": []})
+
+
 def describe_log_dirs(talk: Talk) -> None:
     topic = filled(talk, "log-dirs", 2)
     name = topic["name"]

@@ -1,0 +1,232 @@
+"""Moves of replicas between the directories of this broker (KIP-113, AlterReplicaLogDirs).
+
+A move copies the log in slices to a ``-future`` directory, while the replica leads or follows as before. When the copy
+has everything, it takes the place of the log, and the controller gets to know the directory (KIP-858). One replica
+moves at a time. A move that a stop interrupts begins again with the next start.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import attrs
+import trio
+
+from kraft.messages.assign_replicas_to_dirs_request import (
+    AssignReplicasToDirsRequest,
+    DirectoryData,
+    PartitionData,
+    TopicData,
+)
+from kraft.metadata.levels import DIRECTORIES
+from kraft.records.batch import parse_header
+from kraft.replication.partition import HostedPartition
+from kraft.replication.replicas import Replicas
+from kraft.storage.atomic import sync_directory
+from kraft.storage.directory import LastStop, LogDirectory
+from kraft.storage.errors import StorageError
+from kraft.storage.future import LONGEST_NAME, future_name
+from kraft.storage.log import Log
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.uuids import ZERO_UUID
+from kraft.world.turns import give_turn
+
+logger = logging.getLogger("kraft.replicas")
+
+COPIED_AT_ONCE_BYTES: Final = 1 << 20
+"""Not a Kafka setting. The bytes that are copied before other tasks run: a millisecond or two."""
+
+
+@attrs.define(eq=False)
+class DirectoryMove:
+    """One replica on its way to ``directory``."""
+
+    partition: HostedPartition
+    directory: LogDirectory
+    is_wanted: bool = True
+    future: Log | None = None
+    """The copy, once it has begun."""
+    cuts: int = -1
+    """How often the log had been truncated when the copy began. Another truncation makes the copy begin again."""
+    cleaned_offset: int = 0
+
+    @property
+    def lag(self) -> int:
+        """The offsets that the copy is behind its log."""
+        end_offset = 0 if self.future is None else self.future.log_end_offset
+        return max(self.partition.log.log_end_offset - end_offset, 0)
+
+
+@attrs.define(eq=False)
+class DirectoryMoves:
+    """All moves of this broker, in the order of their requests. ``assign`` sends a request to the controller."""
+
+    replicas: Replicas
+    assign: Callable[[Any], Awaitable[Any]]
+    copies: dict[HostedPartition, DirectoryMove] = attrs.Factory(dict)
+    _requested: trio.Event = attrs.Factory(trio.Event)
+
+    def request(self, topic: str, index: int, path: str) -> None:
+        """Move a replica to the log directory ``path``, or keep it there. A later request replaces an earlier one.
+
+        A replica that is not here yet will be created there.
+
+        Raises:
+            KafkaError: LOG_DIR_NOT_FOUND, REPLICA_NOT_AVAILABLE for a replica that is not here yet,
+                UNKNOWN_TOPIC_OR_PARTITION, or INVALID_TOPIC_EXCEPTION for a topic whose name is too long for that of
+                a copy.
+        """
+        if len(future_name(f"{topic}-{index}", ZERO_UUID)) > LONGEST_NAME:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        directory = next((each for each in self.replicas.directories if each.path == path), None)
+        if directory is None:
+            raise KafkaError(ErrorCode.LOG_DIR_NOT_FOUND)
+        partition = self.replicas.partitions.get(topic, {}).get(index)
+        if partition is None:
+            self.replicas.opener.prefer((topic, index), directory)
+            known = self.replicas.image.topic(topic)
+            is_elsewhere = known is not None and index in known.partitions
+            refusal = ErrorCode.REPLICA_NOT_AVAILABLE if is_elsewhere else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            raise KafkaError(refusal)
+        under_way = self.copies.get(partition)
+        if under_way is not None:
+            if under_way.directory is directory:
+                return
+            under_way.is_wanted = False
+            del self.copies[partition]
+        if os.path.dirname(partition.log.directory) != directory.path:
+            self.copies[partition] = DirectoryMove(partition, directory)
+            self._requested.set()
+
+    async def run(self) -> None:
+        """Move one replica after the other until cancelled.
+
+        Error handling: StorageError if a log cannot be replaced by its copy, so that the node must end. A copy that
+        fails before is logged, and its replica stays where it is.
+        """
+        for (topic, index), directory in self.replicas.interrupted_moves.items():
+            if index in self.replicas.partitions.get(topic, {}):
+                self.request(topic, index, directory.path)
+        while True:
+            await self._requested.wait()
+            self._requested = trio.Event()
+            while self.copies:
+                partition, move = next(iter(self.copies.items()))
+                try:
+                    await self._move(move)
+                except (OSError, KafkaError) as failure:
+                    logger.error("%s stays in %s: %s", partition.name, partition.log.directory, failure)
+                if self.copies.get(partition) is move:
+                    del self.copies[partition]
+
+    async def _move(self, move: DirectoryMove) -> None:
+        partition, world = move.partition, self.replicas.world
+        logger.info("%s moves to %s", partition.name, move.directory.path)
+        name = future_name(partition.name, world.new_uuid())
+        future = Log.open(move.directory.path, name, partition.log.config, now_ms=world.clock.now_ms())
+        move.future = future
+        try:
+            if partition.topic_id != ZERO_UUID:
+                future.assign_topic_id(partition.topic_id)
+            is_done = False
+            while not is_done and self._goes_on(move):
+                while self._goes_on(move) and self._copy(move, future):
+                    await give_turn()
+                flush = future.begin_flush()
+                await world.in_thread(world.sync, flush)
+                future.flushed(flush)
+                async with partition.appending():
+                    is_done = self._goes_on(move) and self._complete(move, future)
+        finally:
+            if not future.is_closed:
+                future.abandon()
+                self.replicas.retired.append(future.directory)
+        if is_done:
+            await self.replicas.forget_deleted()
+            logger.info("%s is in %s", partition.name, move.directory.path)
+            await self._assign(move)
+
+    def _goes_on(self, move: DirectoryMove) -> bool:
+        return move.is_wanted and self.replicas.holds(move.partition)
+
+    def _copy(self, move: DirectoryMove, future: Log) -> int:
+        """Copy a piece of the log and return its bytes; 0 if the copy has everything. Raises KafkaError, OSError."""
+        log = move.partition.log
+        future.config = log.config
+        if move.cuts != log.cuts or future.log_end_offset < log.log_start_offset:
+            self._begin(move, future)
+        piece = log.read(future.log_end_offset, COPIED_AT_ONCE_BYTES, log.log_end_offset)
+        if piece.length:
+            data = os.pread(piece.file.fileno(), piece.length, piece.position)
+            future.append_as_follower(data, self.replicas.world.clock.now_ms())
+        elif future.log_end_offset < log.log_end_offset:  # compaction has emptied the end of the log
+            future.roll(log.log_end_offset)
+            future.log_end_offset = log.log_end_offset
+        future.delete_records(min(log.log_start_offset, future.log_end_offset))
+        return piece.length
+
+    def _begin(self, move: DirectoryMove, future: Log) -> None:
+        """Begin the copy, or begin it again, with the first batch of the log."""
+        log = move.partition.log
+        move.cuts, move.cleaned_offset = log.cuts, move.partition.cleaned_offset
+        first = log.read(log.log_start_offset, 1, log.log_end_offset)
+        if first.length:
+            start = parse_header(os.pread(first.file.fileno(), first.length, first.position)).base_offset
+        else:
+            start = log.log_end_offset
+        if future.log_end_offset or start:
+            future.truncate_fully_and_start_at(start)
+
+    def _complete(self, move: DirectoryMove, future: Log) -> bool:
+        """Let the copy take the place of the log, in one step of the event loop. Return False if it lacks much again.
+
+        Raises:
+            StorageError: The copy could not take the place. The next start completes the move.
+        """
+        partition, replicas = move.partition, self.replicas
+        log, now_ms = partition.log, replicas.world.clock.now_ms()
+        copied = 0
+        while last := self._copy(move, future):
+            copied += last
+            if copied > COPIED_AT_ONCE_BYTES:
+                return False
+        future.producers = log.producers  # also those whose records retention has deleted
+        future.complete()
+        future.abandon()
+        log.abandon()
+        source, target = os.path.dirname(log.directory), move.directory.path
+        try:
+            origin = next(each for each in replicas.directories if each.path == source)
+            replicas.retired.append(origin.retire_partition(partition.name, replicas.world.new_uuid()))
+            sync_directory(source)  # a power cut must not leave two logs of one name
+            os.rename(future.directory, os.path.join(target, partition.name))
+            moved = Log.open(
+                target,
+                partition.name,
+                log.config,
+                now_ms=now_ms,
+                last_stop=LastStop.CLEAN,
+                recovery_point=future.recovery_point,
+                log_start_offset=log.log_start_offset,
+            )
+        except OSError as error:
+            why = f"{error.filename or target}: {error.strerror or error}"
+            raise StorageError(f"{partition.name} cannot move to {target}: {why}; start the node again") from error
+        moved.segments.moved = True
+        replicas.rehost(partition, moved, move.cleaned_offset)
+        return True
+
+    async def _assign(self, move: DirectoryMove) -> None:
+        """Report the directory to the controller. Only the failure of a directory would make it read there."""
+        replicas = self.replicas
+        if replicas.is_commanded or replicas.image.metadata_version < DIRECTORIES:
+            return
+        topic = TopicData(move.partition.topic_id, [PartitionData(move.partition.index)])
+        directory = DirectoryData(move.directory.directory_id, [topic])
+        try:
+            await self.assign(AssignReplicasToDirsRequest(replicas.node_id, replicas.broker_epoch, [directory]))
+        except KafkaError as refused:
+            logger.warning("the controller does not know the directory of %s: %s", move.partition.name, refused)

@@ -1,0 +1,156 @@
+"""Replicas that move between directories, while their logs change."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+import trio
+
+from kraft.replication.moves import DirectoryMoves
+from kraft.replication.partition import HostedPartition
+from kraft.replication.replicas import Replicas
+from kraft.storage.directory import LastStop, LogDirectory
+from kraft.storage.meta_properties import MetaProperties
+from kraft.world.world import World
+from tests.support.held import TOPIC, Broker, registration, topic
+from tests.support.talk import batch
+
+LIMIT_S = 30.0
+
+
+async def assign(request: Any) -> None:
+    """A controller that takes every assignment."""
+
+
+@attrs.define
+class Moving:
+    """A broker that leads one partition in the first of two directories."""
+
+    replicas: Replicas
+    moves: DirectoryMoves
+    partition: HostedPartition
+
+    @property
+    def target(self) -> str:
+        return self.replicas.directories[1].path
+
+    def move(self) -> None:
+        self.moves.request(TOPIC, 0, self.target)
+
+    def append(self, *values: bytes) -> None:
+        self.partition.append(bytearray(batch(*values)), 0)
+
+    def values(self) -> list[bytes | None]:
+        return [record.value for record in self.partition.records()]
+
+    async def finish(self) -> None:
+        """Run the moves until none is left."""
+        with trio.fail_after(LIMIT_S):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self.moves.run)
+                while self.moves.copies:
+                    await trio.lowlevel.checkpoint()
+                nursery.cancel_scope.cancel(reason="done")
+
+
+@asynccontextmanager
+async def moving(path: Path) -> AsyncIterator[Moving]:
+    directories = []
+    for name in ("one", "two"):
+        (path / name).mkdir()
+        meta = MetaProperties("cluster", 1)
+        directories.append(LogDirectory(str(path / name), -1, meta, LastStop.CLEAN))
+    replicas = Replicas(1, World(), directories, {})
+    broker = Broker(replicas)
+    await replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1, partitions=1))
+    partition = replicas.partitions[TOPIC][0]
+    yield Moving(replicas, DirectoryMoves(replicas, assign), partition)
+    partition.log.abandon()
+
+
+@pytest.fixture
+async def one(tmp_path: Path) -> AsyncIterator[Moving]:
+    async with moving(tmp_path) as it:
+        yield it
+
+
+async def test_the_copy_has_offsets_epochs_and_producers(one: Moving) -> None:
+    """KIP-113: the copy is the same log."""
+    for number in range(10):
+        one.append(f"{number}".encode())
+    log = one.partition.log
+    before = (log.log_end_offset, log.epochs.entries, log.size, log.topic_id, one.values())
+    one.move()
+    await one.finish()
+    log = one.partition.log
+    assert log.directory == f"{one.target}/{TOPIC}-0"
+    assert (log.log_end_offset, log.epochs.entries, log.size, log.topic_id, one.values()) == before
+    assert one.replicas.opener.hosted_in == {one.replicas.directories[0].path: 0, one.target: 1}
+
+
+async def test_an_empty_log_moves(one: Moving) -> None:
+    one.move()
+    await one.finish()
+    one.append(b"first")
+    assert (one.partition.log.directory, one.values()) == (f"{one.target}/{TOPIC}-0", [b"first"])
+
+
+async def test_deleted_records_do_not_come_back(one: Moving) -> None:
+    """KIP-107: the log start offset lies within the first batch of the copy."""
+    one.append(b"0", b"1", b"2")
+    one.append(b"3")
+    one.partition.high_watermark = 4
+    one.partition.log.delete_records(1)
+    one.move()
+    await one.finish()
+    assert (one.partition.log.log_start_offset, one.values()) == (1, [b"1", b"2", b"3"])
+
+
+async def test_a_truncation_makes_the_copy_begin_again(one: Moving) -> None:
+    """Records that a new leader lacks are in no copy, also if others took their offsets."""
+    log = one.partition.log
+    for value in (b"0", b"1", b"2"):
+        one.append(value)
+    one.move()
+    (move,) = one.moves.copies.values()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(one.moves.run)
+        with trio.fail_after(LIMIT_S):
+            while move.future is None or move.lag:
+                await trio.lowlevel.checkpoint()
+        log.truncate_to(1, 0)
+        one.append(b"other")
+        one.append(b"others")
+        with trio.fail_after(LIMIT_S):
+            while one.moves.copies:
+                await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel(reason="done")
+    assert one.partition.log is not log
+    assert one.values() == [b"0", b"other", b"others"]
+
+
+async def test_a_move_back_ends_the_move(one: Moving) -> None:
+    """Partition.futureReplicaDirChanged: a request for the present directory drops the copy."""
+    log = one.partition.log
+    one.append(b"0")
+    one.move()
+    one.moves.request(TOPIC, 0, one.replicas.directories[0].path)
+    assert not one.moves.copies
+    await one.finish()
+    assert one.partition.log is log
+
+
+async def test_a_deleted_partition_ends_the_move(one: Moving) -> None:
+    one.append(b"0")
+    one.move()
+    (move,) = one.moves.copies.values()
+    del one.replicas.partitions[TOPIC]
+    await one.finish()
+    assert move.future is not None
+    assert one.replicas.retired == [move.future.directory]
