@@ -62,9 +62,9 @@ def heartbeat(
         else:
             response = yield from _heartbeat(step, classic.get(message.group_id), consumers, request)
     except KafkaError as refused:
-        step.reply(
-            request.token, ConsumerGroupHeartbeatResponse(error_code=refused.code, error_message=refused.message)
-        )
+        # The refusal may rest on a record that is lost with the leadership, such as a new epoch.
+        response = ConsumerGroupHeartbeatResponse(error_code=refused.code, error_message=refused.message)
+        step.reply_once_committed(request.token, response)
         return
     if message.group_id in classic and message.group_id in consumers.groups:
         yield from complete_upgrade(step, classic, consumers, message.group_id)

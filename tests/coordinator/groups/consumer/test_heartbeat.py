@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups.consumer.group import ConsumerGroupState
+from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.groups.consumer.desk import (
+    GROUP,
     REBALANCE_S,
     SESSION_S,
     ConsumerDesk,
@@ -255,3 +258,13 @@ def test_most_members_choose_the_assignor() -> None:
     members = [Member(desk, name, topics=["t", "u"], server_assignor="range") for name in ("m1", "m2")]
     desk.settle_all(*members)
     assert [member.owned for member in members] == [{T: [0], U: [0]}, {T: [1], U: [1]}]
+
+
+def test_a_refusal_waits_until_the_records_before_it_are_committed() -> None:
+    """What is not committed is never answered from: with the record of the new epoch the refusal would be lost, too."""
+    desk = ConsumerDesk(t=1)
+    desk.beat("m1", 0)
+    message = ConsumerGroupHeartbeatRequest(group_id=GROUP, member_id="m1", member_epoch=7)
+    effects = desk.core.step(desk.now, CoordinatorRequest("token", message, 1))
+    ((token, answer),) = effects.replies_once_committed
+    assert (token, answer.error_code, effects.replies) == ("token", ErrorCode.FENCED_MEMBER_EPOCH, [])
