@@ -1,6 +1,6 @@
 """OffsetCommit (key 8): store the offsets of a group.
 
-Versions 2 to 9.
+Versions 2 to 10, with ZooKeeper to 9.
 
 | version | change |
 |---|---|
@@ -9,16 +9,21 @@ Versions 2 to 9.
 | 7 | static members |
 | 8 | flexible |
 | 9 | the error codes of KIP-848 |
+| 10 | topic ids instead of names: UNKNOWN_TOPIC_ID for an unknown one |
 
 A partition that the image does not have gets an error of its own. The others are one batch in ``__consumer_offsets``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import attrs
+
 from kraft.api.context import BrokerContext
 from kraft.api.offset_commits import commit_known
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.messages.offset_commit_request import OffsetCommitRequest
+from kraft.messages.offset_commit_request import OffsetCommitRequest, OffsetCommitRequestTopic
 from kraft.messages.offset_commit_response import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
@@ -28,19 +33,40 @@ from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 from kraft.wire.mapped import mapped
+from kraft.world.turns import Turns
 
 ROW = Api(
     ApiKey.OFFSET_COMMIT,
-    versions={ListenerType.BROKER: (2, 9), ListenerType.ZK_BROKER: (2, 9)},
+    versions={ListenerType.BROKER: (2, 10), ListenerType.ZK_BROKER: (2, 9)},
     permissions=((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
 )
 
 
+_TOPIC_IDS_VERSION = 10
+_SLICE_TOPICS = 1000
+
+
 async def at_broker(broker: BrokerContext, request: Request, message: OffsetCommitRequest) -> Reply:
+    by_id = request.api_version >= _TOPIC_IDS_VERSION
+    if by_id:
+        message = attrs.evolve(message, topics=await _named(broker, message.topics))
+
     def submit(known: OffsetCommitRequest) -> Reply:
         return broker.groups.shard_of(message.group_id).submit(request, known)
 
-    return await commit_known(broker, message, submit, OffsetCommitResponsePartition)
+    return await commit_known(broker, message, submit, OffsetCommitResponsePartition, by_id=by_id)
+
+
+async def _named(broker: BrokerContext, topics: Sequence[OffsetCommitRequestTopic]) -> list[OffsetCommitRequestTopic]:
+    """Return the topics with their names, none for an unknown id."""
+    turns = Turns(_SLICE_TOPICS)
+    image = broker.image
+    named = []
+    for each in topics:
+        topic = image.topics.get(each.topic_id)
+        named.append(attrs.evolve(each, name="" if topic is None else topic.name))
+        await turns.spend()
+    return named
 
 
 at_zk_broker = at_broker
@@ -52,6 +78,7 @@ def error(message: OffsetCommitRequest, version: int, code: ErrorCode, text: str
             message.topics,
             lambda topic: OffsetCommitResponseTopic(
                 name=topic.name,
+                topic_id=topic.topic_id,
                 partitions=mapped(
                     topic.partitions, lambda wanted: OffsetCommitResponsePartition(wanted.partition_index, code)
                 ),

@@ -25,8 +25,12 @@ async def commit_known(
     message: Commit,
     submit: Callable[[Commit], Reply],
     answer: Callable[[int, ErrorCode], Any],
+    *,
+    by_id: bool = False,
 ) -> Reply:
     """Submit a commit to a shard. A partition that the image does not have gets an error of its own, by ``answer``.
+
+    ``by_id``: a topic without a name is one whose id the image does not have.
 
     Raises:
         KafkaError: as ``submit``.
@@ -40,8 +44,10 @@ async def commit_known(
         response: Any = await response_of(reply)
         turns = Turns(_SLICE_PARTITIONS)
         for topic, missing in zip(response.topics, unknown, strict=True):
+            is_unknown_id = by_id and not topic.name
+            code = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             for index in missing:
-                topic.partitions.append(answer(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+                topic.partitions.append(answer(index, code))
                 await turns.spend()
         return response
 

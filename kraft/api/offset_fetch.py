@@ -1,6 +1,6 @@
 """OffsetFetch (key 9): the committed offsets of a group.
 
-Versions 1 to 9.
+Versions 1 to 10, with ZooKeeper to 9.
 
 | version | change |
 |---|---|
@@ -10,6 +10,7 @@ Versions 1 to 9.
 | 7 | may request offsets that no open transaction can change (KIP-447) |
 | 8 | several groups in one request (KIP-709) |
 | 9 | member id and epoch of KIP-848 |
+| 10 | topic ids instead of names: UNKNOWN_TOPIC_ID for an unknown one |
 
 A group, and a partition of it, that a request names again is in the response once.
 """
@@ -18,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
+
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.groups.offsets import NO_OFFSET, WantedTopic, fetched
 from kraft.coordinator.partitions import HASHED_CHARACTERS
-from kraft.messages.offset_fetch_request import (
-    OffsetFetchRequest,
-)
+from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestTopics
 from kraft.messages.offset_fetch_response import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -41,7 +42,7 @@ from kraft.world.turns import Turns, in_slices
 
 ROW = Api(
     ApiKey.OFFSET_FETCH,
-    versions={ListenerType.BROKER: (1, 9), ListenerType.ZK_BROKER: (1, 9)},
+    versions={ListenerType.BROKER: (1, 10), ListenerType.ZK_BROKER: (1, 9)},
     permissions=((Operation.DESCRIBE, Resource.GROUP), (Operation.DESCRIBE, Resource.TOPIC)),
 )
 
@@ -49,6 +50,7 @@ _SLICE_PARTITIONS = 1000
 _SLICE_GROUPS = 50
 GROUPS_VERSION = 8
 TOP_ERROR_VERSION = 2
+TOPIC_IDS_VERSION = 10
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: OffsetFetchRequest) -> Reply:
@@ -58,8 +60,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetFetc
         groups = []
         for wanted in distinct.values():
             await turns.spend(1 + len(wanted.group_id) // HASHED_CHARACTERS)
+            fetch = _fetch_by_id if request.api_version >= TOPIC_IDS_VERSION else _fetch
             groups.append(
-                await _fetch(
+                await fetch(
                     broker,
                     wanted.group_id,
                     wanted.topics,
@@ -91,6 +94,52 @@ async def _fetch(
         return OffsetFetchResponseGroup(group_id=group_id, error_code=refused.code)
     found = fetched(shard.core.offsets, group_id, topics, require_stable=require_stable)
     return await in_slices(found, _SLICE_PARTITIONS)
+
+
+async def _fetch_by_id(
+    broker: BrokerContext,
+    group_id: str,
+    topics: Sequence[OffsetFetchRequestTopics] | None,
+    require_stable: bool,
+    member_id: str | None,
+    member_epoch: int,
+) -> OffsetFetchResponseGroup:
+    """:func:`_fetch` for topics with ids. Null topics request those that exist."""
+    turns = Turns(_SLICE_PARTITIONS)
+    image = broker.image
+    named, unknown = [], []
+    for each in topics or ():
+        topic = image.topics.get(each.topic_id)
+        if topic is None:
+            unknown.append(_unknown_topic(each))
+        else:
+            named.append(attrs.evolve(each, name=topic.name))
+        await turns.spend(1 + (len(each.partition_indexes) if topic is None else 0))
+    wanted = None if topics is None else named
+    group = await _fetch(broker, group_id, wanted, require_stable, member_id, member_epoch)
+    if group.error_code:
+        return group
+    found = []
+    for answer in group.topics:
+        topic_id = image.topic_ids.get(answer.name)
+        if topic_id is not None:
+            answer.topic_id = topic_id
+            found.append(answer)
+        await turns.spend()
+    group.topics = found + unknown
+    return group
+
+
+def _unknown_topic(wanted: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
+    return OffsetFetchResponseTopics(
+        topic_id=wanted.topic_id,
+        partitions=mapped(
+            wanted.partition_indexes,
+            lambda index: OffsetFetchResponsePartitions(
+                index, NO_OFFSET, metadata="", error_code=ErrorCode.UNKNOWN_TOPIC_ID
+            ),
+        ),
+    )
 
 
 def _older_topic(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:

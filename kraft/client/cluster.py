@@ -42,6 +42,7 @@ _NEWEST = {
     ApiKey.PRODUCE: 11,
     ApiKey.FETCH: 12,
     ApiKey.OFFSET_COMMIT: 9,
+    ApiKey.OFFSET_COMMIT: 9,
     ApiKey.OFFSET_FETCH: 7,
     ApiKey.FIND_COORDINATOR: 3,
     ApiKey.DELETE_TOPICS: 5,

@@ -7,9 +7,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
+from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.rpc.client import Connection, connect
 from kraft.testing import EmbeddedCluster, embedded_node
 from tests.api.groups import coordinated
@@ -48,6 +50,13 @@ async def topic(broker: Connection, new_name: str) -> str:
     """A topic of one partition."""
     await create(broker, new_name)
     return new_name
+
+
+@pytest.fixture
+async def topic_id(broker: Connection, topic: str) -> UUID:
+    found = await broker.request(MetadataRequest(topics=[MetadataRequestTopic(name=topic)]))
+    topic_id: UUID = found.topics[0].topic_id
+    return topic_id
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -59,3 +61,25 @@ async def test_offsets_of_a_deleted_topic_are_gone(broker: Connection, group: st
     await broker.request(DeleteTopicsRequest(topics=[DeleteTopicState(new_name)], timeout_ms=5000), 6)
     await broker.request(request)
     assert await committed(broker, group, new_name) == -1
+
+
+async def test_version_10_names_topics_by_id(broker: Connection, group: str, topic: str, topic_id: UUID) -> None:
+    """KIP-848: the errors of ids differ from those of partitions (``KafkaApis.handleOffsetCommitRequest``)."""
+    partitions = [OffsetCommitRequestPartition(9, 1), OffsetCommitRequestPartition(0, 3)]
+    known = OffsetCommitRequestTopic(topic_id=topic_id, partitions=partitions)
+    unknown = OffsetCommitRequestTopic(topic_id=UUID(int=7), partitions=partitions)
+    response = await broker.request(OffsetCommitRequest(group_id=group, topics=[known, unknown]), 10)
+    assert [
+        (each.topic_id, {one.partition_index: one.error_code for one in each.partitions}) for each in response.topics
+    ] == [
+        (topic_id, {9: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0: 0}),
+        (UUID(int=7), dict.fromkeys((9, 0), ErrorCode.UNKNOWN_TOPIC_ID)),
+    ]
+    assert await committed(broker, group, topic) == 3
+
+
+async def test_a_refused_commit_of_version_10_has_the_ids(broker: Connection, group: str, topic_id: UUID) -> None:
+    sent = OffsetCommitRequestTopic(topic_id=topic_id, partitions=[OffsetCommitRequestPartition(0, 3)])
+    request = OffsetCommitRequest(group, 5, "nobody", topics=[sent])
+    (answer,) = (await broker.request(request, 10)).topics
+    assert (answer.topic_id, answer.partitions[0].error_code) == (topic_id, ErrorCode.GROUP_ID_NOT_FOUND)

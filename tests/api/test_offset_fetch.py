@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from kraft.messages.offset_fetch_request import (
@@ -11,6 +13,7 @@ from kraft.messages.offset_fetch_request import (
     OffsetFetchRequestTopics,
 )
 from kraft.rpc.client import Connection
+from kraft.wire.errors import ErrorCode
 from tests.api.groups import commit
 
 
@@ -38,3 +41,22 @@ async def test_a_group_and_a_partition_that_are_named_again_are_returned_once(
     assert [each.group_id for each in response.groups] == [group, "other"]
     assert [each.partition_index for each in response.groups[1].topics[0].partitions] == [0, 1]
     assert len(response.groups[1].topics) == 1
+
+
+async def test_version_10_names_topics_by_id(broker: Connection, group: str, topic: str, topic_id: UUID) -> None:
+    """KIP-848: UNKNOWN_TOPIC_ID for an unknown id. Null topics request all, with their ids."""
+    assert await commit(broker, group, topic, 44) == 0
+    named = [OffsetFetchRequestTopics(topic_id=each, partition_indexes=[0, 1]) for each in (UUID(int=7), topic_id)]
+    groups = [OffsetFetchRequestGroup(group_id=group, topics=named)]
+    (answer,) = (await broker.request(OffsetFetchRequest(groups=groups), 10)).groups
+    assert [
+        (each.topic_id, [(one.committed_offset, one.error_code) for one in each.partitions]) for each in answer.topics
+    ] == [
+        (topic_id, [(44, 0), (-1, 0)]),
+        (UUID(int=7), [(-1, ErrorCode.UNKNOWN_TOPIC_ID)] * 2),
+    ]
+    everything = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
+    (answer,) = (await broker.request(everything, 10)).groups
+    assert [(each.topic_id, each.partitions[0].committed_offset) for each in answer.topics] == [(topic_id, 44)]
+    member = OffsetFetchRequestGroup(group_id=group, topics=named, member_id="nobody", member_epoch=1)
+    assert (await broker.request(OffsetFetchRequest(groups=[member]), 10)).groups[0].error_code == 0  # a classic group

@@ -373,7 +373,7 @@ async def commit(cluster: Cluster, node_id: int, offset: int) -> bool:
     where = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
     topic = OffsetCommitRequestTopic(name=TOPIC, partitions=[where])
     async with cluster.connected(node_id) as broker:
-        response = await broker.request(OffsetCommitRequest(group_id="group", topics=[topic]))
+        response = await broker.request(OffsetCommitRequest(group_id="group", topics=[topic]), 9)
     return bool(response.topics[0].partitions[0].error_code == 0)
 
 
