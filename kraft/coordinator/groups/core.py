@@ -49,6 +49,12 @@ from kraft.coordinator.groups.records import (
     decode_group,
     decode_record,
 )
+from kraft.coordinator.groups.share.admin import states_answered
+from kraft.coordinator.groups.share.effects import StatesAnswered
+from kraft.coordinator.groups.share.heartbeat import fence_late as fence_late_sharers
+from kraft.coordinator.groups.share.records import ShareGroupRecord
+from kraft.coordinator.groups.share.registry import ShareGroups
+from kraft.coordinator.groups.share.requests import perform as perform_for_sharers
 from kraft.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
@@ -85,6 +91,7 @@ Event = (
     | ExpireOffsets
     | ForgetTopics
     | RegexesResolved
+    | StatesAnswered
 )
 
 
@@ -127,6 +134,9 @@ class GroupCoordinator:
     consumers: ConsumerGroups = attrs.field(
         init=False, default=attrs.Factory(lambda self: ConsumerGroups(self.image), takes_self=True)
     )
+    shares: ShareGroups = attrs.field(
+        init=False, default=attrs.Factory(lambda self: ShareGroups(self.image), takes_self=True)
+    )
     offsets: Offsets = attrs.Factory(Offsets)
     _timers: list[tuple[float, str]] = attrs.Factory(list)
     """A heap of (time, group id). A heartbeat postpones a deadline but not its timer: timers may be early, but never
@@ -162,6 +172,8 @@ class GroupCoordinator:
                 yield from offsets.forget_topics(step, self.offsets, event.group_id, event.is_gone)
             case RegexesResolved():
                 yield from regexes_resolved(step, self.consumers, event)
+            case StatesAnswered():
+                yield from states_answered(step, self.shares, event)
             case CoordinatorDeadlineReached():
                 yield from self._fire_timers(step)
         effects.deadline = self.deadline
@@ -176,6 +188,10 @@ class GroupCoordinator:
 
     def _request(self, step: Step, request: CoordinatorRequest) -> Steps[None]:
         message = request.message
+        others = self.groups, self.consumers.groups
+        if (yield from perform_for_sharers(step, others, self.shares, request)):
+            self._set_timer(getattr(message, "group_id", ""))
+            return
         match message:
             case ConsumerGroupHeartbeatRequest():
                 yield from consumer_heartbeat(step, self.groups, self.consumers, request)
@@ -242,6 +258,9 @@ class GroupCoordinator:
         if isinstance(record, ConsumerGroupRecord):
             self.consumers.commit(record)
             return
+        if isinstance(record, ShareGroupRecord):
+            self.shares.commit(record)
+            return
         group = self.groups.get(record.group_id)
         if group is not None and group.storing is not None and group.storing.record is record:
             yield from session.assignment_committed(step, group)
@@ -249,10 +268,13 @@ class GroupCoordinator:
 
     def _set_timer(self, group_id: str) -> None:
         group = self.groups.get(group_id)
-        at = self.consumers.deadline(group_id) if group is None else group.deadline()
+        at = self._protocol_deadline(group_id) if group is None else group.deadline()
         if at < self._timer_of.get(group_id, NO_DEADLINE):
             self._timer_of[group_id] = at
             heapq.heappush(self._timers, (at, group_id))
+
+    def _protocol_deadline(self, group_id: str) -> float:
+        return min(self.consumers.deadline(group_id), self.shares.deadline(group_id))
 
     def _fire_timers(self, step: Step) -> Steps[None]:
         due = []
@@ -267,6 +289,7 @@ class GroupCoordinator:
                 yield from time_passed(step, group)
             else:
                 yield from fence_late(step, self.groups, self.consumers, group_id)
+                yield from fence_late_sharers(step, self.shares, group_id)
             self._set_timer(group_id)
             yield 1
 
@@ -289,6 +312,8 @@ class GroupCoordinator:
                 self.offsets.replay(record)
             elif isinstance(record, ConsumerGroupRecord):
                 self.consumers.load(record)
+            elif isinstance(record, ShareGroupRecord):
+                self.shares.load(record)
             elif record is not None and record.value is None:
                 self.groups.pop(record.group_id, None)
             elif record is not None and record.value is not None:
@@ -312,7 +337,8 @@ class GroupCoordinator:
             self._set_timer(group_id)
             yield len(group_id) + _MEMBER_BYTES * len(group.members)
         yield from _in_bytes(self.consumers.begin(now, self.settings))
-        for group_id in self.consumers.groups:
+        yield from _in_bytes(self.shares.begin(now, self.settings))
+        for group_id in (*self.consumers.groups, *self.shares.groups):
             self._set_timer(group_id)
 
     def unload(self) -> Steps[None]:
@@ -334,4 +360,4 @@ class GroupCoordinator:
             for member in group.members.values()
             for token in (member.join, member.sync)
             if token is not None
-        ]
+        ] + self.shares.waiting

@@ -6,6 +6,7 @@ import attrs
 
 from kraft.coordinator.core import CoordinatorEffects
 from kraft.coordinator.groups.records import CoordinatorRecord
+from kraft.coordinator.groups.share.effects import StateRequest
 from kraft.metadata.image import Image
 
 
@@ -23,6 +24,9 @@ class RegexSearch:
 
 @attrs.define
 class GroupEffects(CoordinatorEffects[CoordinatorRecord]):
-    """``searches`` are the searches for topics. A group has one at a time."""
+    """``searches`` are the searches for topics. A group has one at a time. ``state_requests`` go to the share
+    coordinator.
+    """
 
     searches: list[RegexSearch] = attrs.Factory(list)
+    state_requests: list[StateRequest] = attrs.Factory(list)

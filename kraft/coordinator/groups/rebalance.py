@@ -40,6 +40,17 @@ class ConsumerProtocolSettings:
 
 
 @attrs.frozen
+class ShareProtocolSettings:
+    """Broker settings of share groups (KIP-932), named as in Kafka without ``group.share``."""
+
+    session_timeout_s: float = 45.0
+    heartbeat_interval_s: float = 5.0
+    max_size: int = 200
+    assignment_interval_s: float = 1.0
+    initialize_retry_interval_s: float = 30.0
+
+
+@attrs.frozen
 class CoordinatorSettings:
     """Broker settings of the coordinator, named as in Kafka. The retention is compared with timestamps of records."""
 
@@ -51,6 +62,7 @@ class CoordinatorSettings:
     offsets_retention_ms: int = 7 * 24 * 3600 * 1000
     offsets_commit_timeout_s: float = 5.0
     consumer: ConsumerProtocolSettings = ConsumerProtocolSettings()
+    share: ShareProtocolSettings = ShareProtocolSettings()
 
 
 @attrs.define

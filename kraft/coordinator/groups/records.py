@@ -1,8 +1,8 @@
 """The records of ``__consumer_offsets`` in Apache Kafka's bytes: an int16 version, then the message.
 
-Key versions 0 and 1 are an offset commit, 2 is the metadata of a classic group, and :mod:`.consumer.records` has the
-others. Values have the versions of Kafka 3.9: an offset commit has version 3, or 1 if it has an expiry of its own.
-Group metadata has version 3.
+Key versions 0 and 1 are an offset commit, 2 is the metadata of a classic group. :mod:`.consumer.records` and
+:mod:`.share.records` have the others. Values have the versions of Kafka 3.9: an offset commit has version 3, or 1 if it
+has an expiry of its own. Group metadata has version 3.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import attrs
 from kraft.coordinator.framing import VERSION, framed, known_version, unframed, version_of
 from kraft.coordinator.groups.consumer.records import ConsumerGroupRecord, decode_consumer_record
 from kraft.coordinator.groups.group import NO_TIMESTAMP, Group, GroupMember, GroupState
+from kraft.coordinator.groups.share.records import ShareGroupRecord, decode_share_group_record
 from kraft.coordinator.groups.subscription import subscribed_topics
 from kraft.messages.group_metadata_key import GroupMetadataKey
 from kraft.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
@@ -91,7 +92,7 @@ class TransactionEnd:
         return self.marker.value
 
 
-CoordinatorRecord = OffsetRecord | GroupRecord | TransactionEnd | ConsumerGroupRecord
+CoordinatorRecord = OffsetRecord | GroupRecord | TransactionEnd | ConsumerGroupRecord | ShareGroupRecord
 """One record of ``__consumer_offsets``. Compared by identity, because equal records have different offsets in the log.
 """
 
@@ -166,7 +167,7 @@ def decode_key(key: bytes) -> OffsetCommitKey | GroupMetadataKey | None:
 
 def decode_record(
     key: bytes | None, value: bytes | None, producer_id: int = NO_PRODUCER_ID
-) -> OffsetRecord | GroupRecord | ConsumerGroupRecord | None:
+) -> OffsetRecord | GroupRecord | ConsumerGroupRecord | ShareGroupRecord | None:
     """Return one record of the log, or None if its kind is unknown. ``producer_id`` is that of its transaction.
 
     Raises:
@@ -178,7 +179,7 @@ def decode_record(
     if isinstance(decoded, GroupMetadataKey):
         return GroupRecord(decoded.group, value)
     if decoded is None:
-        return decode_consumer_record(key, value)
+        return decode_consumer_record(key, value) or decode_share_group_record(key, value)
     committed = None if value is None else decode_offset(value)
     return OffsetRecord(decoded.group, decoded.topic, decoded.partition, committed, producer_id)
 

@@ -20,6 +20,7 @@ from kraft.coordinator.groups.group import Group
 from kraft.coordinator.groups.offsets import fetched
 from kraft.coordinator.groups.rebalance import MAX_BATCH_BYTES, CoordinatorSettings
 from kraft.coordinator.groups.records import CoordinatorRecord, OffsetRecord, TransactionEnd
+from kraft.coordinator.groups.share.effects import StateRequest
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
@@ -75,6 +76,7 @@ class Desk:
         self.uncommitted: list[GroupEffects] = []
         self.answers: dict[int, Any] = {}
         self.searches: list[RegexSearch] = []
+        self.state_requests: list[StateRequest] = []
         self._tokens = count(1)
         self._ids = count(1)
         self.core = self._core()
@@ -98,6 +100,7 @@ class Desk:
             self.uncommitted.append(effects)
         else:
             self._answer(effects.replies_once_committed)
+            self.state_requests += effects.state_requests
         if self.is_followed:
             self.commit_all()
         self._answer(effects.replies)
@@ -111,6 +114,7 @@ class Desk:
             assert not replayed.append
             self._answer(replayed.replies)
             self._answer(effects.replies_once_committed)
+            self.state_requests += effects.state_requests
 
     @property
     def committed_log(self) -> list[StoredRecord]:

@@ -85,7 +85,7 @@ class TestLoad:
         assert desk.committed() == {("t", 0): 2}
 
     def test_records_of_another_kind_are_passed_over(self, desk: Desk) -> None:
-        pairs = [(None, b"x"), (b"\0\x0b\0\1x", b"y"), (records.offset_key("g", "t", 0), None)]
+        pairs = [(None, b"x"), (b"\0\x63\0\1x", b"y"), (records.offset_key("g", "t", 0), None)]
         desk.load(StoredRecord(*pair) for pair in pairs)
         assert not desk.core.groups
 

@@ -1,8 +1,4 @@
-"""One decision on a consumer group: the records so far, and the group after them.
-
-The coordinator first decides, and then takes over the group and appends the records. A request that is refused half-way
-leaves nothing behind.
-"""
+"""One decision on a consumer group."""
 
 from __future__ import annotations
 
@@ -11,53 +7,17 @@ import attrs
 from kraft.coordinator.groups.consumer.group import ConsumerGroup
 from kraft.coordinator.groups.consumer.records import ConsumerGroupRecord
 from kraft.coordinator.groups.consumer.replay import replay
-from kraft.coordinator.groups.rebalance import Step
-from kraft.coordinator.groups.records import CoordinatorRecord, GroupRecord
-from kraft.metadata.steps import Steps
-from kraft.wire.errors import ErrorCode, KafkaError
-
-_RECORD_BYTES = 20
-"""At most the size of a record without its key and value."""
-_BATCH_BYTES = 61
-_REPLAYED_BYTES = 200
-"""The size of a record whose replay takes as long as a step."""
+from kraft.coordinator.groups.decision import ReplayedDecision
+from kraft.coordinator.groups.records import GroupRecord
 
 
 @attrs.define
-class GroupDecision:
-    """``group`` is None before it is created and once it is deleted."""
+class GroupDecision(ReplayedDecision[ConsumerGroup, ConsumerGroupRecord]):
+    """The draft is the group after the records so far."""
 
-    step: Step
-    group_id: str
-    group: ConsumerGroup | None
-    records: list[CoordinatorRecord] = attrs.Factory(list)
-    size: int = _BATCH_BYTES
-
-    @property
-    def draft(self) -> ConsumerGroup:
-        assert self.group is not None
-        return self.group
-
-    def add(self, *records: ConsumerGroupRecord) -> Steps[None]:
-        """Add records, and replay them.
-
-        Raises:
-            KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, UNKNOWN_SERVER_ERROR if the batch
-                would exceed ``max.message.bytes``, as in Apache's ``CoordinatorRuntime``.
-        """
-        for record in records:
-            self._append(record, record.size)
-            self.group = replay(self.group, record)
-            yield 1 + record.size // _REPLAYED_BYTES
+    def replayed(self, record: ConsumerGroupRecord) -> ConsumerGroup | None:
+        return replay(self.group, record)
 
     def add_classic(self, record: GroupRecord) -> None:
         """Add a record of the classic group that has the same id, before or after this one. Raises KafkaError."""
-        self._append(record, len(record.key) + len(record.value or b""))
-
-    def _append(self, record: CoordinatorRecord, size: int) -> None:
-        if not self.step.may_write():
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        self.size += _RECORD_BYTES + size
-        if self.size > self.step.max_batch_bytes():
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "The records of the group exceed max.message.bytes.")
-        self.records.append(record)
+        self.append(record, len(record.key) + len(record.value or b""))

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import attrs
-
-from kraft.coordinator.framing import framed, unframed, version_of
 from kraft.coordinator.groups.consumer.group import (
     ConsumerGroup,
     ConsumerMember,
@@ -16,6 +13,7 @@ from kraft.coordinator.groups.consumer.group import (
     ResolvedRegex,
     TopicPartitions,
 )
+from kraft.coordinator.groups.state_record import RecordKinds, StateRecord
 from kraft.messages.consumer_group_current_member_assignment_key import ConsumerGroupCurrentMemberAssignmentKey
 from kraft.messages.consumer_group_current_member_assignment_value import (
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -37,7 +35,6 @@ from kraft.messages.consumer_group_target_assignment_member_value import (
 from kraft.messages.consumer_group_target_assignment_metadata_key import ConsumerGroupTargetAssignmentMetadataKey
 from kraft.messages.consumer_group_target_assignment_metadata_value import ConsumerGroupTargetAssignmentMetadataValue
 
-_VALUE_VERSION = 0
 _NO_EPOCH = -1
 
 #: The class of the key and of the value, by the key's version.
@@ -50,45 +47,15 @@ KINDS: dict[int, tuple[type[Any], type[Any]]] = {
     8: (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
     16: (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
 }
-_VERSIONS = {key: version for version, (key, _) in KINDS.items()}
 
 
-@attrs.frozen(eq=False)
-class ConsumerGroupRecord:
-    """One record of a consumer group. It is a tombstone if ``message`` is None."""
-
-    key_message: Any
-    message: Any
-    key: bytes
-    value: bytes | None
-
-    @property
-    def group_id(self) -> str:
-        group_id: str = self.key_message.group_id
-        return group_id
-
-    @property
-    def size(self) -> int:
-        return len(self.key) + len(self.value or b"")
+class ConsumerGroupRecord(StateRecord):
+    """One record of a consumer group."""
 
 
-def record(key: Any, message: Any = None) -> ConsumerGroupRecord:
-    """Encode a record."""
-    value = None if message is None else framed(message, _VALUE_VERSION)
-    return ConsumerGroupRecord(key, message, framed(key, _VERSIONS[type(key)]), value)
-
-
-def decode_consumer_record(key: bytes, value: bytes | None) -> ConsumerGroupRecord | None:
-    """Return a record of a consumer group, or None if it is of another kind.
-
-    Raises:
-        DecodeError: the record is damaged.
-    """
-    kind = KINDS.get(version_of(key))
-    if kind is None:
-        return None
-    message = None if value is None else unframed(kind[1], value)
-    return ConsumerGroupRecord(unframed(kind[0], key), message, key, value)
+_RECORDS = RecordKinds(ConsumerGroupRecord, KINDS)
+record = _RECORDS.record
+decode_consumer_record = _RECORDS.decode
 
 
 def member_metadata(group_id: str, member: ConsumerMember) -> ConsumerGroupRecord:

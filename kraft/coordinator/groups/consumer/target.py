@@ -6,6 +6,7 @@ Source: ``TargetAssignmentBuilder``.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from hashlib import blake2b
 from uuid import UUID
 
@@ -35,6 +36,11 @@ def metadata_hash(group: ConsumerGroup, image: Image) -> Steps[int]:
     for member in group.members.values():
         names |= group.topics_of(member)
         yield 1
+    return (yield from hash_of_topics(names, image))
+
+
+def hash_of_topics(names: Iterable[str], image: Image) -> Steps[int]:
+    """Return the metadata hash of a group that subscribes to these topics."""
     found = blake2b(digest_size=_HASH_BYTES)
     is_empty = True
     for name in sorted(names):

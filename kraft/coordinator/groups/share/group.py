@@ -1,0 +1,83 @@
+"""A share group: its members, its target assignment, and the partitions whose state is initialized.
+
+The values never change. :mod:`.replay` makes the next group from a record.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+import attrs
+from immutables import Map
+
+from kraft.coordinator.groups.consumer.group import TopicPartitions
+
+JOIN_EPOCH = 0
+"""The member epoch of a heartbeat that joins."""
+LEAVE_EPOCH = -1
+
+_EMPTY: Map[Any, Any] = Map()
+
+
+class ShareGroupState(enum.Enum):
+    """A group's state. The value is its name in ShareGroupDescribe and ListGroups."""
+
+    EMPTY = "Empty"
+    STABLE = "Stable"
+
+
+@attrs.frozen
+class ShareMember:
+    """One member. ``assigned`` are the partitions whose records it may fetch."""
+
+    member_id: str
+    member_epoch: int = JOIN_EPOCH
+    previous_member_epoch: int = -1
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    topics: frozenset[str] = frozenset()
+    assigned: TopicPartitions = _EMPTY
+
+
+@attrs.frozen
+class StateTopic:
+    """The partitions of one topic whose state is, or becomes, initialized."""
+
+    name: str
+    partitions: frozenset[int]
+
+
+@attrs.frozen
+class StatePartitions:
+    """What the share coordinator knows of a group: the states that it has, is asked to make, and is asked to delete.
+
+    ``deleting`` maps the ids of topics to their names.
+    """
+
+    initializing: Mapping[UUID, StateTopic] = _EMPTY
+    initialized: Mapping[UUID, StateTopic] = _EMPTY
+    deleting: Mapping[UUID, str] = _EMPTY
+
+
+@attrs.frozen
+class ShareGroup:
+    """One group. ``assignment_timestamp_ms`` is 0 before the first target assignment."""
+
+    group_id: str
+    epoch: int = 0
+    metadata_hash: int = 0
+    members: Map[str, ShareMember] = _EMPTY
+    assignment_epoch: int = 0
+    assignment_timestamp_ms: int = 0
+    target: Map[str, TopicPartitions] = _EMPTY
+    states: StatePartitions = StatePartitions()
+
+    def state(self) -> ShareGroupState:
+        return ShareGroupState.STABLE if self.members else ShareGroupState.EMPTY
+
+    def subscribed_topics(self) -> frozenset[str]:
+        return frozenset().union(*(member.topics for member in self.members.values()))
