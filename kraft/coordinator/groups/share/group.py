@@ -40,7 +40,7 @@ class ShareMember:
     client_id: str = ""
     client_host: str = ""
     topics: frozenset[str] = frozenset()
-    assigned: TopicPartitions = _EMPTY
+    assigned: TopicPartitions = attrs.Factory(dict)
 
 
 @attrs.frozen
@@ -58,9 +58,9 @@ class StatePartitions:
     ``deleting`` maps the ids of topics to their names.
     """
 
-    initializing: Mapping[UUID, StateTopic] = _EMPTY
-    initialized: Mapping[UUID, StateTopic] = _EMPTY
-    deleting: Mapping[UUID, str] = _EMPTY
+    initializing: Mapping[UUID, StateTopic] = attrs.Factory(dict)
+    initialized: Mapping[UUID, StateTopic] = attrs.Factory(dict)
+    deleting: Mapping[UUID, str] = attrs.Factory(dict)
 
 
 @attrs.frozen
