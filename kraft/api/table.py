@@ -65,6 +65,8 @@ OFFERED: Final[dict[ListenerType, dict[int, Versions]]] = {
         ApiKey.CONSUMER_GROUP_DESCRIBE: (0, 1),
         ApiKey.LIST_CONFIG_RESOURCES: (0, 1),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
+        ApiKey.SHARE_FETCH: (1, 2),
+        ApiKey.SHARE_ACKNOWLEDGE: (1, 2),
         ApiKey.ADD_RAFT_VOTER: (0, 1),
         ApiKey.REMOVE_RAFT_VOTER: (0, 0),
         ApiKey.INITIALIZE_SHARE_GROUP_STATE: (0, 0),

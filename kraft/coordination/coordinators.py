@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import attrs
 
 from kraft.coordination.groups import Groups
+from kraft.coordination.share_partitions import SharePartitions
 from kraft.coordination.share_states import ShareStates
 from kraft.coordination.transactions import Transactions
 from kraft.metadata.image import Image
@@ -20,12 +21,14 @@ class BrokerCoordinators:
     groups: Groups
     transactions: Transactions
     share_states: ShareStates
+    shares: SharePartitions
 
     def apply(self, led: LeaderChanges, deleted: Iterable[str] = ()) -> None:
         """Resign from lost partitions, take over gained ones, and begin to delete the offsets of ``deleted`` topics."""
         self.groups.apply(led, deleted)
         self.transactions.apply(led)
         self.share_states.apply(led)
+        self.shares.apply(led)
 
     async def forgotten(self, image: Image) -> None:
         """Wait while the offsets of a deleted topic remain whose name a new topic of ``image`` has."""

@@ -47,6 +47,8 @@ from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.coordinators import BrokerCoordinators
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
+from kraft.coordination.share_channel import ShareStateChannel
+from kraft.coordination.share_partitions import SharePartitions
 from kraft.coordination.share_states import ShareStates
 from kraft.coordination.transactions import Transactions
 from kraft.coordination.verification import TransactionVerification
@@ -84,6 +86,7 @@ from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
 from kraft.storage.errors import StorageError
+from kraft.wire.internal_topics import SHARE_STATE_TOPIC
 from kraft.world.trace import Trace
 from kraft.world.world import World
 
@@ -235,6 +238,7 @@ class Node:
         tasks.start_soon(broker.producer_ids.run, name="producer ids")
         tasks.start_soon(broker.transactions.run, name="transactions")
         tasks.start_soon(broker.share_states.run, name="share states")
+        tasks.start_soon(broker.shares.run, name="share partitions")
         tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
         tasks.start_soon(broker.verification.run, name="transaction verification")
         tasks.start_soon(broker.moves.run, name="moves between directories")
@@ -350,8 +354,13 @@ class Node:
         connect_to = partial(connect, dial=self.world.dial)
         transactions = Transactions(config, replicas, self.world, producer_ids.take, connect_to)
         share_states = ShareStates(config, replicas, self.world)
-        coordinators = BrokerCoordinators(groups, transactions, share_states)
+        share_channel = ShareStateChannel(
+            config, replicas, share_states, connect_to, lambda: auto_topics.create([SHARE_STATE_TOPIC])
+        )
+        shares = SharePartitions(config, replicas, self.world, share_channel)
+        coordinators = BrokerCoordinators(groups, transactions, share_states, shares)
         publisher = Publisher(parts.metadata, replicas, coordinators)
+        auto_topics = AutoTopicCreation(config, parts.channel, publisher.catch_up)
         broker = BrokerContext(
             config,
             parts.cluster_id,
@@ -360,12 +369,13 @@ class Node:
             groups,
             transactions,
             share_states,
+            shares,
             parts.channel,
             publisher.catch_up,
             producer_ids,
             sessions,
-            AutoTopicCreation(config, parts.channel, publisher.catch_up),
-            TransactionVerification(config, replicas, partial(connect, dial=self.world.dial)),
+            auto_topics,
+            TransactionVerification(config, replicas, connect_to),
             DirectoryMoves(replicas, parts.channel.request),
         )
         directory_ids = [each.directory_id for each in log_directories]

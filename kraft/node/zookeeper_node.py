@@ -39,6 +39,8 @@ from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.coordinators import BrokerCoordinators
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
+from kraft.coordination.share_channel import ShareStateChannel
+from kraft.coordination.share_partitions import SharePartitions
 from kraft.coordination.share_states import ShareStates
 from kraft.coordination.transactions import Transactions
 from kraft.coordination.verification import TransactionVerification
@@ -259,8 +261,11 @@ class ZooKeeperNode:
         configs = ConfigStore(sessions)
         connect_to = partial(connect, dial=world.dial)
         transactions = Transactions(config, replicas, world, lambda: producer_ids.take(), connect_to)
-        share_states = ShareStates(config, replicas, world)  # never run: share groups need a metadata quorum
-        coordinators = BrokerCoordinators(groups, transactions, share_states)
+        # These never run: share groups need a metadata quorum.
+        share_states = ShareStates(config, replicas, world)
+        share_channel = ShareStateChannel(config, replicas, share_states, connect_to, lambda: None)
+        shares = SharePartitions(config, replicas, world, share_channel)
+        coordinators = BrokerCoordinators(groups, transactions, share_states, shares)
         commands = ControllerCommands(replicas, coordinators, configs.topics)
         address = self._address(replicas)
         channel = ControllerChannel(commands, address.for_requests, None, connect=address.connect)
@@ -274,6 +279,7 @@ class ZooKeeperNode:
             groups,
             transactions,
             share_states,
+            shares,
             channel,
             trio.lowlevel.checkpoint,
             producer_ids,

@@ -73,6 +73,8 @@ class ConnectionInfo:
     client_software_name: str = ""
     client_software_version: str = ""
     principal: str = "User:ANONYMOUS"
+    on_end: Callable[[], None] | None = None
+    """Called when the connection ends, for an API that keeps state for it. It neither raises nor waits."""
 
 
 LARGE_FRAME_BYTES: Final = 16 * 1024

@@ -213,6 +213,8 @@ class _Processor:
                     await serve_connection(live, accepted.transport, self.context)
                 finally:
                     table.remove(live)
+                    if info.on_end is not None:
+                        info.on_end()
         except OSError as error:
             logger.debug("%s %s: connection lost: %s", endpoint.listener, accepted.name, error)
         finally:

@@ -90,6 +90,7 @@ def serving(replicas: Replicas) -> BrokerContext:
         absent,
         absent,
         absent,
+        absent,
         sessions,
         absent,
         absent,

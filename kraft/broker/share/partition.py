@@ -117,6 +117,11 @@ class SharePartition:
         """The records in flight that are at their end (KIP-1226)."""
         return sum(len(run) for run in self.runs if run.state.is_terminal)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether a member holds any record, or a transition of one is under way."""
+        return any(run.state is RecordState.ACQUIRED or run.transition is not None for run in self.runs)
+
     # Delivering.
 
     def next_fetch_offset(self) -> int:

@@ -1,0 +1,307 @@
+"""ShareFetch (key 78): acquire records for a member of a share group (KIP-932).
+
+Versions 1 to 2.
+
+| version | change |
+|---|---|
+| 2 | the acquire mode (KIP-1206), and renewals of locks (KIP-1222) |
+
+Version 0 was that of a preview. A request belongs to a share session and may acknowledge records of earlier ones. The
+response has whole batches of the log, and names the offsets that the member has acquired.
+
+The request waits as a Fetch does: until there are ``min_bytes``, or an error, or ``max_wait_ms`` are over. A request
+that waits holds no records, so the first one that wakes takes what is there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from uuid import UUID
+
+import attrs
+import trio
+
+from kraft.api.context import BrokerContext
+from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
+from kraft.api.share_requests import RENEWALS_VERSION, Acknowledgements, lock_timeout_ms, member_of, note_leader
+from kraft.broker.share.partition import Acquisition, SharePartition
+from kraft.broker.share.session import FINAL_EPOCH, INITIAL_EPOCH, SessionKey, SharedPartition, ShareSession
+from kraft.coordination.share_partitions import LedSharePartition
+from kraft.coordinator.share.state import SharePartitionKey
+from kraft.messages.registry import ApiKey
+from kraft.messages.share_fetch_request import ShareFetchRequest
+from kraft.messages.share_fetch_response import (
+    AcquiredRecords,
+    NodeEndpoint,
+    PartitionData,
+    ShareFetchableTopicResponse,
+    ShareFetchResponse,
+)
+from kraft.records.batch import HEADER_SIZE, BatchHeader, parse_header
+from kraft.rpc.channel import Parked, Reply, Request
+from kraft.storage.open_files import OPEN_FILES
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.splice import FileSlice
+from kraft.world.turns import Turns
+
+ROW = Api(
+    ApiKey.SHARE_FETCH,
+    versions={ListenerType.BROKER: (1, 2)},
+    permissions=((Operation.READ, Resource.GROUP), (Operation.READ, Resource.TOPIC)),
+    quota=Quota.FETCH,
+)
+
+RECORD_LIMIT_MODE = 1
+_SLICE_BATCHES = 100
+_NOTHING = b""
+
+
+async def at_broker(broker: BrokerContext, request: Request, message: ShareFetchRequest) -> Reply:
+    member = member_of(broker, request, message)
+    renews = request.api_version >= RENEWALS_VERSION and message.is_renew_ack
+    if renews and (message.max_bytes or message.min_bytes or message.max_records or message.max_wait_ms):
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, "A request that renews locks fetches nothing: its limits must be 0."
+        )
+    acknowledges = any(partition.acknowledgement_batches for topic in message.topics for partition in topic.partitions)
+    named = [(topic.topic_id, each.partition_index) for topic in message.topics for each in topic.partitions]
+    forgotten = [(topic.topic_id, index) for topic in message.forgotten_topics_data for index in topic.partitions]
+    try:
+        wanted = broker.shares.sessions.fetch(
+            member, message.share_session_epoch, named, forgotten, acknowledges=acknowledges
+        )
+    except KafkaError as refused:
+        if refused.code is not ErrorCode.SHARE_SESSION_LIMIT_REACHED:
+            raise
+        return Parked(partial(_refused_later, message))
+    if message.share_session_epoch == INITIAL_EPOCH:
+        session = broker.shares.sessions.sessions[member]
+        request.connection.on_end = partial(_end, broker, member, session)
+    acknowledgements = Acknowledgements()
+    if acknowledges:
+        await acknowledgements.begin(broker, member, request.api_version, message, message.topics)
+    poll = _SharePoll(broker, message, member, () if renews else _rotated(list(wanted), message.share_session_epoch))
+    return Parked(partial(_serve, broker, request, message, member, poll, acknowledgements))
+
+
+def _rotated(wanted: list[SharedPartition], epoch: int) -> list[SharedPartition]:
+    """Begin with another partition each time, so that no partition takes all room (``PartitionRotateStrategy``)."""
+    start = epoch % len(wanted) if wanted else 0
+    return wanted[start:] + wanted[:start]
+
+
+def _end(broker: BrokerContext, member: SessionKey, session: ShareSession) -> None:
+    """Close the session that began on a connection which ended, and free the records of its member."""
+    if broker.shares.sessions.sessions.get(member) is session:
+        broker.shares.release(member)
+
+
+async def _refused_later(message: ShareFetchRequest) -> ShareFetchResponse:
+    """Wait as if there were no records, so that the client does not repeat the request at once."""
+    await trio.sleep(max(message.max_wait_ms, 0) / 1000)
+    return error(message, 0, ErrorCode.SHARE_SESSION_LIMIT_REACHED)
+
+
+async def _serve(
+    broker: BrokerContext,
+    request: Request,
+    message: ShareFetchRequest,
+    member: SessionKey,
+    poll: _SharePoll,
+    acknowledgements: Acknowledgements,
+) -> ShareFetchResponse:
+    data = await poll.run()
+    for where, refused in (await acknowledgements.wait()).items():
+        each = data.setdefault(where, PartitionData(where[1], records=_NOTHING))
+        if refused is not None:
+            each.acknowledge_error_code, each.acknowledge_error_message = refused.code, refused.message
+    if message.share_session_epoch == FINAL_EPOCH:
+        broker.shares.release(member)
+    topics: dict[UUID, ShareFetchableTopicResponse] = {}
+    endpoints: dict[int, NodeEndpoint] = {}
+    for where, each in data.items():
+        leader = note_leader(broker, request, each, where)
+        if leader is not None:
+            endpoints[leader[0]] = NodeEndpoint(leader[0], leader[1].host, leader[1].port)
+        topics.setdefault(where[0], ShareFetchableTopicResponse(where[0])).partitions.append(each)
+    return ShareFetchResponse(
+        acquisition_lock_timeout_ms=lock_timeout_ms(broker, member[0]),
+        responses=list(topics.values()),
+        node_endpoints=list(endpoints.values()),
+    )
+
+
+@attrs.define(eq=False)
+class _SharePoll:
+    """The fetching part of one ShareFetch, until it has records, an error, or no time left."""
+
+    broker: BrokerContext
+    message: ShareFetchRequest
+    member: SessionKey
+    wanted: Sequence[SharedPartition]
+    data: dict[SharedPartition, PartitionData] = attrs.Factory(dict)
+    _loaded: dict[SharedPartition, tuple[LedSharePartition, SharePartition]] = attrs.Factory(dict)
+    _turns: Turns = attrs.Factory(lambda: Turns(_SLICE_BATCHES))
+
+    async def run(self) -> dict[SharedPartition, PartitionData]:
+        """Return the data of each partition that has any, or an error."""
+        if self.message.max_records <= 0 or self.message.max_bytes <= 0:
+            return self.data
+        deadline = trio.current_time() + max(self.message.max_wait_ms, 0) / 1000
+        await self._load()
+        while True:
+            woken = trio.Event()
+            with ExitStack() as stops:
+                for led, _ in self._loaded.values():
+                    led.watch(woken)
+                    stops.callback(led.unwatch, woken)
+                    stops.callback(led.hosted.watch(woken))
+                is_last = trio.current_time() >= deadline or any(each.error_code for each in self.data.values())
+                if self._available() >= self.message.min_bytes or is_last:
+                    await self._acquire()
+                    if self.data or is_last:
+                        return self.data
+                with trio.move_on_at(deadline):
+                    await woken.wait()
+            self._check()
+
+    async def _load(self) -> None:
+        for where in self.wanted:
+            try:
+                name = self.broker.replicas.name_of(where[0])
+                key = SharePartitionKey(self.member[0], *where)
+                self._loaded[where] = await self.broker.shares.loaded(key, name)
+            except KafkaError as refused:
+                self._refuse(where, refused)
+            await self._turns.spend()
+
+    def _check(self) -> None:
+        """Refuse the partitions that this broker does not lead any more."""
+        for where, (led, _) in list(self._loaded.items()):
+            if not led.is_current:
+                self._refuse(where, KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+
+    def _refuse(self, where: SharedPartition, refused: KafkaError) -> None:
+        self._loaded.pop(where, None)
+        self.data[where] = PartitionData(where[1], refused.code, refused.message, records=_NOTHING)
+
+    def _available(self) -> int:
+        """Return the bytes that the partitions have, up to ``min_bytes``."""
+        size = 0
+        for led, core in self._loaded.values():
+            piece = self._piece(led, core, self.message.min_bytes)
+            size += 0 if piece is None else len(piece)
+            if size >= self.message.min_bytes:
+                break
+        return size
+
+    def _piece(self, led: LedSharePartition, core: SharePartition, max_bytes: int) -> FileSlice | None:
+        """Return what a member may acquire from the log; None for nothing or an error, which :meth:`_acquire` shows."""
+        log = led.hosted.log
+        core.move_start(log.log_start_offset)
+        offset, upper = core.next_fetch_offset(), self._upper(led)
+        if not core.can_acquire or offset >= upper or not OPEN_FILES.has_room():
+            return None
+        return log.read(offset, max_bytes, upper)
+
+    def _upper(self, led: LedSharePartition) -> int:
+        return led.hosted.last_stable_offset if self._is_committed else led.hosted.high_watermark
+
+    @property
+    def _is_committed(self) -> bool:
+        config = self.broker.shares.group_config(self.member[0])
+        return config.get("share.isolation.level", "read_uncommitted") == "read_committed"
+
+    async def _acquire(self) -> None:
+        left = min(self.message.max_bytes, self.broker.config.network.fetch_max_bytes)
+        records = self.message.max_records
+        for where, (led, core) in list(self._loaded.items()):
+            if left <= 0 or records <= 0:
+                return
+            try:
+                data = await self._acquire_one(where, led, core, left, records)
+            except KafkaError as refused:
+                self._refuse(where, refused)
+                continue
+            if data is not None:
+                self.data[where] = data
+                left -= len(data.records or b"")
+                records -= sum(each.last_offset - each.first_offset + 1 for each in data.acquired_records)
+
+    async def _acquire_one(
+        self, where: SharedPartition, led: LedSharePartition, core: SharePartition, max_bytes: int, max_records: int
+    ) -> PartitionData | None:
+        piece = self._piece(led, core, max_bytes)
+        if piece is None or not piece.length:
+            return None
+        offset = core.next_fetch_offset()
+        most = min(max_records, self.broker.shares.settings(self.member[0]).max_in_flight)
+        headers = await self._headers(piece, offset + most)
+        wanted = Acquisition(
+            self.member[1],
+            offset,
+            [(each.base_offset, each.last_offset) for each in headers],
+            most,
+            max(self.message.batch_size, 1),
+            self.message.share_acquire_mode == RECORD_LIMIT_MODE,
+            _aborted(led, piece, offset, headers) if self._is_committed else (),
+        )
+        if not led.is_current:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        acquired = core.acquire(trio.current_time(), wanted)
+        self.broker.shares.note_locks(core)
+        if not acquired:
+            return None
+        return PartitionData(
+            where[1],
+            records=_part(piece, headers, acquired[0].first_offset, acquired[-1].last_offset),
+            acquired_records=[AcquiredRecords(*each) for each in acquired],
+        )
+
+    async def _headers(self, piece: FileSlice, end_offset: int) -> list[BatchHeader]:
+        """Return the headers of the batches in ``piece`` that begin below ``end_offset``."""
+        headers: list[BatchHeader] = []
+        position = 0
+        while position + HEADER_SIZE <= piece.length:
+            header = parse_header(os.pread(piece.file.fileno(), HEADER_SIZE, piece.position + position))
+            if header.base_offset >= end_offset:
+                break
+            headers.append(header)
+            position += header.size
+            await self._turns.spend()
+        return headers
+
+
+def _aborted(
+    led: LedSharePartition, piece: FileSlice, offset: int, headers: Iterable[BatchHeader]
+) -> list[tuple[int, int]]:
+    """Return the offsets of the batches of aborted transactions."""
+    transactions = led.hosted.log.segments.aborted_in(piece, offset)
+    return [
+        (header.base_offset, header.last_offset)
+        for header in headers
+        if header.is_transactional
+        and not header.is_control
+        and any(
+            each.producer_id == header.producer_id and each.first_offset <= header.base_offset <= each.last_offset
+            for each in transactions
+        )
+    ]
+
+
+def _part(piece: FileSlice, headers: Iterable[BatchHeader], first: int, last: int) -> FileSlice:
+    """Return the batches of ``piece`` that have any of these offsets, and those between them."""
+    begin = length = 0
+    for header in headers:
+        if header.last_offset < first:
+            begin += header.size
+        elif header.base_offset <= last:
+            length += header.size
+    return FileSlice(piece.file, piece.position + begin, length)
+
+
+def error(message: ShareFetchRequest, version: int, code: ErrorCode, text: str | None = None) -> ShareFetchResponse:
+    return ShareFetchResponse(error_code=code, error_message=text or code.message)

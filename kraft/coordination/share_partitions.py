@@ -1,0 +1,320 @@
+"""The share partitions of a broker: for each partition that it leads, and each share group that reads it, one state.
+
+The first ShareFetch loads the state from the share coordinator, with the leader epoch, which fences the former leader.
+Changes are written in order, and those that arrive during a write share the next one. The tasks here write them: the
+connection of the member that caused a change may end before.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+import trio
+
+from kraft.broker.leadership import Leadership
+from kraft.broker.share.partition import SharePartition, SharePartitionSettings
+from kraft.broker.share.runs import NO_LOCK, ShareTransition, StateChange
+from kraft.broker.share.session import SessionKey, ShareSessionCache
+from kraft.config.broker import NodeConfig
+from kraft.coordination.share_channel import ShareStateChannel
+from kraft.coordinator.share.core import ShareStateRequest
+from kraft.coordinator.share.state import NO_START_OFFSET, SharePartitionKey
+from kraft.messages import (
+    read_share_group_state_request as read_request,
+)
+from kraft.messages import (
+    write_share_group_state_request as write_request,
+)
+from kraft.metadata.image import ResourceType
+from kraft.replication.partition import HostedPartition, Watcher
+from kraft.replication.replicas import LeaderChanges, Replicas
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.world import World
+
+logger = logging.getLogger("kraft.share")
+
+_MAX_SHARE_PARTITIONS = 100_000
+"""Not a Kafka setting. The share partitions that a broker has loaded at most."""
+_ERRORS: Final = {
+    ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.GROUP_ID_NOT_FOUND: ErrorCode.GROUP_ID_NOT_FOUND,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+}
+"""The errors of members, by those of the share coordinator (``SharePartition.fetchPersisterError``)."""
+_FENCING: Final = (
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.GROUP_ID_NOT_FOUND,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
+"""After these errors the state is loaded again, if this broker still leads the partition."""
+
+
+@attrs.define(eq=False)
+class PendingWrite:
+    """Changes to write, with the transition that they end, and its outcome."""
+
+    changes: list[StateChange]
+    transition: ShareTransition | None = None
+    failure: KafkaError | None = None
+    done: trio.Event = attrs.Factory(trio.Event)
+
+    async def wait(self) -> None:
+        """Wait until the changes are written. Raises KafkaError if they are not."""
+        await self.done.wait()
+        if self.failure is not None:
+            raise self.failure
+
+
+@attrs.define(eq=False)
+class LedSharePartition:
+    """One share partition while this broker leads its partition. ``core`` is None until it is loaded."""
+
+    key: SharePartitionKey
+    hosted: HostedPartition
+    leadership: Leadership | None
+    core: SharePartition | None = None
+    loading: trio.Lock = attrs.Factory(trio.Lock)
+    writes: list[PendingWrite] = attrs.Factory(list)
+    is_writing: bool = False
+    _watchers: set[Watcher] = attrs.Factory(set)
+
+    @property
+    def is_current(self) -> bool:
+        return self.leadership is not None and self.hosted.leadership is self.leadership
+
+    def watch(self, watcher: Watcher) -> None:
+        """Wake ``watcher`` when records become available, until :meth:`unwatch`."""
+        self._watchers.add(watcher)
+
+    def unwatch(self, watcher: Watcher) -> None:
+        self._watchers.discard(watcher)
+
+    def wake(self) -> None:
+        for watcher in self._watchers:
+            watcher.set()
+
+
+@attrs.define(eq=False)
+class SharePartitions:
+    """All share partitions and share sessions of a broker."""
+
+    config: NodeConfig
+    replicas: Replicas
+    world: World
+    channel: ShareStateChannel
+    sessions: ShareSessionCache = attrs.field(init=False)
+    _by_key: dict[SharePartitionKey, LedSharePartition] = attrs.Factory(dict)
+    _writers: list[LedSharePartition] = attrs.Factory(list)
+    _next_expiry: float = NO_LOCK
+    _woken: trio.Event = attrs.Factory(trio.Event)
+
+    def __attrs_post_init__(self) -> None:
+        self.sessions = ShareSessionCache(self.config.share.group_share_max_share_sessions)
+
+    # Settings.
+
+    def settings(self, group_id: str) -> SharePartitionSettings:
+        """Return the settings of a group: its own, or else those of the broker."""
+        own, share = self.group_config(group_id), self.config.share
+        return SharePartitionSettings(
+            int(own.get("share.delivery.count.limit", share.group_share_delivery_count_limit)),
+            int(own.get("share.record.lock.duration.ms", share.group_share_record_lock_duration_ms)) / 1000,
+            int(own.get("share.partition.max.record.locks", share.group_share_partition_max_record_locks)),
+        )
+
+    def group_config(self, group_id: str) -> Mapping[str, str]:
+        """Return the settings of the config resource of a group."""
+        return self.replicas.image.config(ResourceType.GROUP, group_id)
+
+    @property
+    def loaded_count(self) -> int:
+        """The number of share partitions that are loaded, or being loaded."""
+        return len(self._by_key)
+
+    # Called by request handlers.
+
+    def find(self, key: SharePartitionKey) -> tuple[LedSharePartition, SharePartition]:
+        """Return a loaded share partition. Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION if it is not loaded."""
+        led = self._by_key.get(key)
+        if led is None or led.core is None or not led.is_current:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return led, led.core
+
+    async def loaded(self, key: SharePartitionKey, topic: str) -> tuple[LedSharePartition, SharePartition]:
+        """Return a share partition, once its state is loaded.
+
+        Raises:
+            KafkaError: this broker does not lead the partition, or the state cannot be loaded.
+        """
+        hosted = self.replicas.leader_of(topic, key.partition)
+        led = self._by_key.get(key)
+        if led is None or not led.is_current or led.hosted is not hosted:
+            if self.loaded_count >= _MAX_SHARE_PARTITIONS:
+                raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            led = self._by_key[key] = LedSharePartition(key, hosted, hosted.leadership)
+        async with led.loading:
+            if led.core is None:
+                try:
+                    led.core = await self._load(led)
+                except KafkaError as refused:
+                    self._drop(led)
+                    raise _of_members(refused) from None
+            return led, led.core
+
+    async def _load(self, led: LedSharePartition) -> SharePartition:
+        hosted, key = led.hosted, led.key
+        data = read_request.PartitionData(key.partition, hosted.state.leader_epoch)
+        state = await self.channel.request(ShareStateRequest(key, data))
+        start_offset = state.start_offset
+        if start_offset == NO_START_OFFSET:
+            start_offset = await self._reset_offset(key.group_id, hosted)
+        core = SharePartition(lambda: self.settings(key.group_id), start_offset, state.state_epoch)
+        core.load(
+            StateChange(each.first_offset, each.last_offset, each.delivery_state, each.delivery_count)
+            for each in state.state_batches
+        )
+        if not led.is_current:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        core.move_start(hosted.log.log_start_offset)
+        return core
+
+    async def _reset_offset(self, group_id: str, hosted: HostedPartition) -> int:
+        """Return where a new group begins (``share.auto.offset.reset``)."""
+        reset = self.group_config(group_id).get("share.auto.offset.reset", "latest")
+        if reset == "earliest":
+            return hosted.log.log_start_offset
+        return hosted.high_watermark
+
+    def write(
+        self, led: LedSharePartition, changes: list[StateChange], transition: ShareTransition | None = None
+    ) -> PendingWrite:
+        """Begin to write changes. Their transition ends when they are written, or cannot be."""
+        pending = PendingWrite(changes, transition)
+        if changes:
+            led.writes.append(pending)
+            if not led.is_writing:
+                led.is_writing = True
+                self._writers.append(led)
+                self._woken.set()
+        else:
+            pending.done.set()
+        return pending
+
+    def note_locks(self, core: SharePartition) -> None:
+        """Wake the task that ends locks, if one of a share partition ends first of all."""
+        if core.deadline < self._next_expiry:
+            self._woken.set()
+
+    def release(self, key: SessionKey) -> None:
+        """Close the session of a member, and free the records that it holds.
+
+        Raises:
+            KafkaError: SHARE_SESSION_NOT_FOUND.
+        """
+        session = self.sessions.close(key)
+        if session is None:
+            raise KafkaError(ErrorCode.SHARE_SESSION_NOT_FOUND)
+        group_id, member_id = key
+        for topic_id, index in session.partitions:
+            led = self._by_key.get(SharePartitionKey(group_id, topic_id, index))
+            if led is not None and led.core is not None:
+                transition = led.core.release(member_id)
+                self.write(led, transition.changes, transition)
+                self._forget_idle(led)
+
+    # Called for metadata changes.
+
+    def apply(self, led: LeaderChanges) -> None:
+        """Forget the share partitions of partitions that this broker does not lead any more."""
+        if led.lost:
+            for each in [each for each in self._by_key.values() if not each.is_current]:
+                self._drop(each)
+
+    def _forget_idle(self, led: LedSharePartition) -> None:
+        """Forget a share partition whose group has no sessions here and holds no records. The next member loads it."""
+        is_used = led.key.group_id in self.sessions.members or led.is_writing or led.core is None
+        if not is_used and led.core is not None and not led.core.is_held:
+            self._drop(led)
+
+    def _drop(self, led: LedSharePartition) -> None:
+        if self._by_key.get(led.key) is led:
+            del self._by_key[led.key]
+        led.leadership = None
+        led.wake()
+
+    # Tasks.
+
+    async def run(self) -> None:
+        """Send to other coordinators, write changes and end locks, forever."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.channel.run, name="share state channel")
+            while True:
+                self._woken = trio.Event()
+                writers, self._writers = self._writers, []
+                for led in writers:
+                    nursery.start_soon(self._write, led, name=f"share writes {led.hosted.name}")
+                self._expire()
+                with trio.move_on_at(self._next_expiry):
+                    await self._woken.wait()
+
+    def _expire(self) -> None:
+        now = trio.current_time()
+        self._next_expiry = NO_LOCK
+        for led in self._by_key.values():
+            if led.core is None:
+                continue
+            if led.core.deadline <= now:
+                self.write(led, led.core.expire(now))
+                led.wake()
+            self._next_expiry = min(self._next_expiry, led.core.deadline)
+
+    async def _write(self, led: LedSharePartition) -> None:
+        """Write all changes of one share partition, in order."""
+        core = led.core
+        assert core is not None, "only a loaded share partition changes"
+        while led.writes:
+            sent, led.writes = led.writes, []
+            failure = await self._write_once(led, core, [change for each in sent for change in each.changes])
+            for each in sent:
+                if each.transition is not None:
+                    core.finish(trio.current_time(), each.transition, committed=failure is None)
+                each.failure = failure
+                each.done.set()
+            self.note_locks(core)
+            led.wake()
+            if failure is not None and failure.code in _FENCING:
+                self._drop(led)
+        led.is_writing = False
+        self._forget_idle(led)
+
+    async def _write_once(
+        self, led: LedSharePartition, core: SharePartition, changes: list[StateChange]
+    ) -> KafkaError | None:
+        if not led.is_current:
+            return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        data = write_request.PartitionData(
+            led.key.partition,
+            core.state_epoch,
+            led.hosted.state.leader_epoch,
+            core.start_offset,
+            core.delivery_complete_count,
+            [write_request.StateBatch(*each) for each in changes],
+        )
+        try:
+            await self.channel.request(ShareStateRequest(led.key, data))
+        except KafkaError as refused:
+            logger.warning("cannot write the state of %s for group %s: %s", led.hosted.name, led.key.group_id, refused)
+            return _of_members(refused)
+        return None
+
+
+def _of_members(refused: KafkaError) -> KafkaError:
+    return KafkaError(_ERRORS.get(refused.code, ErrorCode.UNKNOWN_SERVER_ERROR), refused.message)

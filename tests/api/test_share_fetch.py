@@ -1,0 +1,417 @@
+"""ShareFetch: which records a member of a share group acquires, in which session, and how long it waits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+import trio
+import trio.testing
+
+from kraft.api import share_fetch
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.messages.share_fetch_request import ShareFetchRequest
+from kraft.records.control import EndTransactionMarker
+from kraft.wire.errors import ErrorCode
+from tests.api.shares import ACCEPT, GROUP, REJECT, RELEASE, RENEW, ShareBroker, acquired_in, partition_in, share_broker
+from tests.support.talk import batch
+
+NOTHING_TO_FETCH: dict[str, Any] = {"max_bytes": 0, "min_bytes": 0, "max_records": 0, "max_wait_ms": 0}
+
+
+@pytest.fixture
+def autojump_clock() -> trio.testing.MockClock:
+    """Locks and waits last seconds, in virtual time."""
+    return trio.testing.MockClock(autojump_threshold=0)
+
+
+class TestAcquiring:
+    async def test_acknowledgements_come_with_the_next_fetch(self, tmp_path: Path, autojump_clock: object) -> None:
+        """KIP-932: a ShareFetch may carry acknowledgements."""
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a", b"b", b"c")
+            member = desk.member("m")
+            response = await member.fetch()
+            assert acquired_in(response) == [(0, 2, 1)]
+            assert response.acquisition_lock_timeout_ms == 30_000
+            assert len(partition_in(response).records) > 0
+            desk.produce(b"d")
+            response = await member.fetch(acknowledge={0: [(0, 2, [ACCEPT])]})
+            assert partition_in(response).acknowledge_error_code == ErrorCode.NONE
+            assert acquired_in(response) == [(3, 3, 1)]
+            await member.fetch(acknowledge={0: [(3, 3, [ACCEPT])]})
+            assert (await desk.state()).start_offset == 3
+
+    async def test_two_members_share_one_partition(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            for value in (b"a", b"b"):
+                desk.produce(value)
+            one, two = desk.member("one"), desk.member("two")
+            assert await one.acquired(0, max_records=1) == [(0, 0, 1)]
+            assert await two.acquired(0) == [(1, 1, 1)]
+            assert await one.acquired() == []
+
+    async def test_only_the_batches_of_acquired_records_are_sent(self, tmp_path: Path, autojump_clock: object) -> None:
+        """``ShareFetchUtils.maybeSliceFetchRecords``."""
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            for value in (b"a", b"b", b"c"):
+                desk.produce(value)
+            one, two = desk.member("one"), desk.member("two")
+            assert await one.acquired(0, max_records=2) == [(0, 1, 1)]
+            await one.acknowledge([(0, 0, [ACCEPT]), (1, 1, [RELEASE])])
+            response = await two.fetch(0, max_records=1)
+            assert acquired_in(response) == [(1, 1, 2)]
+            assert len(partition_in(response).records) == len(batch(b"b"))
+
+    async def test_the_record_limit_splits_a_batch(self, tmp_path: Path, autojump_clock: object) -> None:
+        """KIP-1206: mode 1 never acquires more than ``max_records``; mode 0 takes the batch whole."""
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a", b"b", b"c")
+            member = desk.member("m")
+            assert await member.acquired(max_records=2, share_acquire_mode=1) == [(0, 1, 1)]
+            assert await member.acquired(max_records=2, share_acquire_mode=1) == [(2, 2, 1)]
+            desk.produce(b"d", b"e", b"f")
+            assert await member.acquired(max_records=2) == [(3, 5, 1)]
+
+    async def test_the_records_in_flight_are_limited(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path, group_share_partition_max_record_locks="100") as desk:
+            await desk.initialize()
+            for _ in range(21):
+                desk.produce(*[b"x"] * 5)
+            member = desk.member("m")
+            assert await member.acquired() == [(0, 99, 1)]
+            assert await member.acquired() == []
+            assert await member.acquired(acknowledge={0: [(0, 4, [ACCEPT])]}) == []
+            assert await member.acquired() == [(100, 104, 1)]
+
+    async def test_a_group_begins_where_its_setting_says(self, tmp_path: Path, autojump_clock: object) -> None:
+        """``share.auto.offset.reset`` is ``latest`` by default."""
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize(start_offset=-1)
+            desk.produce(b"old")
+            member = desk.member("m")
+            assert await member.acquired() == []
+            desk.produce(b"new")
+            assert await member.acquired() == [(1, 1, 1)]
+        second = tmp_path / "second"
+        second.mkdir()
+        async with share_broker(second) as desk:
+            await desk.configure(share_auto_offset_reset="earliest")
+            await desk.initialize(start_offset=-1)
+            desk.produce(b"old")
+            assert await desk.member("m").acquired() == [(0, 0, 1)]
+
+    async def test_deleted_records_are_not_waited_for(self, tmp_path: Path, autojump_clock: object) -> None:
+        """``SharePartition.updateCacheAndOffsets``: the start offset follows that of the log."""
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a", b"b")
+            one, two = desk.member("one"), desk.member("two")
+            assert await one.acquired() == [(0, 1, 1)]
+            desk.produce(b"c")
+            desk.broker.partition.log.delete_records(2)
+            assert await two.acquired() == [(2, 2, 1)]
+            assert (await one.acknowledge([(0, 1, [ACCEPT])])).error_code == ErrorCode.NONE
+
+
+class TestDeliveringAgain:
+    async def test_after_the_lock_ends(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a")
+            one, two = desk.member("one"), desk.member("two")
+            await one.acquired()
+            await trio.sleep(29)
+            assert await two.acquired() == []
+            started = trio.current_time()
+            assert await two.acquired(max_wait_ms=5000) == [(0, 0, 2)]
+            assert trio.current_time() - started == pytest.approx(1.0)
+            assert (await one.acknowledge([(0, 0, [ACCEPT])])).error_code == ErrorCode.INVALID_RECORD_STATE
+
+    async def test_after_a_renewal_the_lock_lasts(self, tmp_path: Path, autojump_clock: object) -> None:
+        """KIP-1222: nothing is fetched by a request that renews."""
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a")
+            one, two = desk.member("one"), desk.member("two")
+            await one.acquired()
+            await trio.sleep(20)
+            desk.produce(b"b")
+            renewal = {0: [(0, 0, [RENEW])]}
+            response = await one.fetch(acknowledge=renewal, is_renew_ack=True, **NOTHING_TO_FETCH)
+            assert partition_in(response).acknowledge_error_code == ErrorCode.NONE
+            assert acquired_in(response) == []
+            await trio.sleep(20)
+            assert await two.acquired() == [(1, 1, 1)]
+            assert (await one.acknowledge([(0, 0, [ACCEPT])])).error_code == ErrorCode.NONE
+
+    async def test_after_the_last_delivery_a_record_is_archived(self, tmp_path: Path, autojump_clock: object) -> None:
+        """``group.share.delivery.count.limit``."""
+        async with share_broker(tmp_path, group_share_delivery_count_limit="2") as desk:
+            await desk.initialize()
+            desk.produce(b"poison")
+            member = desk.member("m")
+            assert await member.acquired() == [(0, 0, 1)]
+            assert await member.acquired(acknowledge={0: [(0, 0, [RELEASE])]}) == []
+            assert await member.acquired() == [(0, 0, 2)]
+            assert await member.acquired(acknowledge={0: [(0, 0, [RELEASE])]}) == []
+            assert await member.acquired() == []
+
+    async def test_after_a_reject_it_is_not(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a")
+            member = desk.member("m")
+            await member.acquired()
+            await member.acknowledge([(0, 0, [REJECT])])
+            assert await member.acquired() == []
+
+    @pytest.mark.parametrize("ending", ["session", "connection"])
+    async def test_after_the_end_of_its_members_session(
+        self, tmp_path: Path, autojump_clock: object, ending: str
+    ) -> None:
+        """A killed consumer's records are free once its connection ends (``ShareSessionCache.onDisconnect``)."""
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a")
+            one, two = desk.member("one"), desk.member("two")
+            assert await one.acquired() == [(0, 0, 1)]
+            if ending == "session":
+                assert (await one.close()).error_code == ErrorCode.NONE
+            else:
+                assert one.connection.on_end is not None
+                one.connection.on_end()
+            assert await two.acquired(max_wait_ms=1000) == [(0, 0, 2)]
+            assert (await one.fetch()).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+
+    async def test_the_end_of_an_earlier_connection_changes_nothing(
+        self, tmp_path: Path, autojump_clock: object
+    ) -> None:
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a")
+            former, member = desk.member("m"), desk.member("m")
+            await former.fetch()
+            await member.fetch()
+            assert former.connection.on_end is not None
+            former.connection.on_end()
+            assert (await member.acknowledge([(0, 0, [ACCEPT])])).error_code == ErrorCode.NONE
+
+
+class TestWaiting:
+    async def test_a_waiting_fetch_wakes_for_a_record(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk, trio.open_nursery() as nursery:
+            await desk.initialize()
+            member = desk.member("m")
+            found = []
+
+            async def fetch() -> None:
+                found.append((await member.acquired(max_wait_ms=60_000), trio.current_time()))
+
+            nursery.start_soon(fetch)
+            await trio.sleep(3)
+            started = trio.current_time()
+            desk.produce(b"a")
+            await trio.sleep(1)
+            assert found == [([(0, 0, 1)], started)]
+
+    async def test_it_wakes_for_a_release(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk, trio.open_nursery() as nursery:
+            await desk.initialize()
+            desk.produce(b"a")
+            one, two = desk.member("one"), desk.member("two")
+            await one.fetch()
+            found = []
+
+            async def fetch() -> None:
+                found.append((await two.acquired(max_wait_ms=20_000), trio.current_time()))
+
+            nursery.start_soon(fetch)
+            await trio.sleep(3)
+            started = trio.current_time()
+            await one.acknowledge([(0, 0, [RELEASE])])
+            await trio.sleep(1)
+            assert found == [([(0, 0, 2)], started)]
+
+    async def test_it_ends_in_time(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            started = trio.current_time()
+            response = await desk.member("m").fetch(max_wait_ms=1500)
+            assert trio.current_time() - started == pytest.approx(1.5)
+            assert acquired_in(response) == []
+
+    async def test_it_waits_for_enough_bytes(self, tmp_path: Path, autojump_clock: object) -> None:
+        """A request below ``min_bytes`` holds no records: another member may take them."""
+        async with share_broker(tmp_path) as desk, trio.open_nursery() as nursery:
+            await desk.initialize()
+            desk.produce(b"a")
+            nursery.start_soon(lambda: desk.member("one").fetch(max_wait_ms=5000, min_bytes=10_000))
+            await trio.sleep(1)
+            assert await desk.member("two").acquired() == [(0, 0, 1)]
+
+    async def test_it_takes_what_is_there_in_the_end(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a")
+            assert await desk.member("one").acquired(max_wait_ms=500, min_bytes=10_000) == [(0, 0, 1)]
+
+
+class TestSessions:
+    async def test_epochs_are_counted(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            member = desk.member("m")
+            assert (await member.fetch(epoch=1)).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+            assert (await member.fetch(epoch=-1)).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+            assert (await member.fetch()).error_code == ErrorCode.NONE
+            for wrong in (2, 7, -2):
+                assert (await member.fetch(epoch=wrong)).error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
+            assert (await member.fetch()).error_code == ErrorCode.NONE
+
+    async def test_no_acknowledgement_opens_a_session(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk:
+            response = await desk.member("m").fetch(acknowledge={0: [(0, 0, [ACCEPT])]})
+            assert response.error_code == ErrorCode.INVALID_REQUEST
+
+    async def test_the_number_of_sessions_is_limited(self, tmp_path: Path, autojump_clock: object) -> None:
+        """The refusal waits for ``max_wait_ms``, because the client repeats the request at once."""
+        async with share_broker(tmp_path, group_share_max_share_sessions="1") as desk:
+            await desk.initialize()
+            one = desk.member("one")
+            await one.fetch()
+            started = trio.current_time()
+            response = await desk.member("two").fetch(max_wait_ms=400)
+            assert response.error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED
+            assert trio.current_time() - started == pytest.approx(0.4)
+            await one.close()
+            assert (await desk.member("two").fetch()).error_code == ErrorCode.NONE
+
+    async def test_partitions_join_and_leave(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path, partitions=2) as desk:
+            await desk.initialize(partitions=2)
+            member = desk.member("m")
+            await member.fetch(0)
+            desk.produce(b"a", index=0)
+            desk.produce(b"b", index=1)
+            response = await member.fetch(1, forget=[0])
+            assert (acquired_in(response, 0), acquired_in(response, 1)) == ([], [(0, 0, 1)])
+
+    async def test_an_idle_group_is_forgotten_and_loaded_again(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a", b"b")
+            member = desk.member("m")
+            await member.fetch()
+            await member.acknowledge([(0, 0, [ACCEPT])])
+            await member.close()
+            await trio.testing.wait_all_tasks_blocked()
+            assert not desk.context.shares.loaded_count
+            assert await desk.member("n").acquired() == [(1, 1, 2)]
+
+
+class TestRefusals:
+    async def test_without_the_feature(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk:
+            await desk.hear(FeatureLevelRecord(name="share.version", feature_level=0))
+            assert (await desk.member("m").fetch()).error_code == ErrorCode.UNSUPPORTED_VERSION
+
+    @pytest.mark.parametrize(("group", "member"), [(None, "m"), (GROUP, None), (GROUP, ""), (GROUP, "m" * 37)])
+    async def test_without_a_group_or_a_member(
+        self, tmp_path: Path, autojump_clock: object, group: str | None, member: str | None
+    ) -> None:
+        async with share_broker(tmp_path) as desk:
+            response = await desk.call(share_fetch, ShareFetchRequest(group, member))
+            assert response.error_code == ErrorCode.INVALID_REQUEST
+
+    async def test_unknown_topics_and_partitions(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            unknown = await desk.member("one").fetch(0, topic_id=UUID(int=999))
+            assert partition_in(unknown).error_code == ErrorCode.UNKNOWN_TOPIC_ID
+            far = await desk.member("two").fetch(0, 9)
+            assert partition_in(far, 9).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    async def test_a_state_that_the_coordinator_does_not_know(self, tmp_path: Path, autojump_clock: object) -> None:
+        """``SharePartition.fetchPersisterError`` maps INVALID_REQUEST to UNKNOWN_SERVER_ERROR."""
+        async with share_broker(tmp_path) as desk:
+            response = await desk.member("m").fetch()
+            assert partition_in(response).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+    async def test_a_renewal_fetches_nothing(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            member = desk.member("m")
+            await member.fetch()
+            assert (await member.fetch(is_renew_ack=True)).error_code == ErrorCode.INVALID_REQUEST
+
+    async def test_another_leader_is_named(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk, trio.open_nursery() as nursery:
+            await desk.initialize()
+            member, responses = desk.member("m"), []
+
+            async def fetch() -> None:
+                responses.append(await member.fetch(max_wait_ms=60_000))
+
+            nursery.start_soon(fetch)
+            await trio.sleep(1)
+            await desk.change_leader(2)
+            await trio.sleep(1)
+            (response,) = responses
+            data = partition_in(response)
+            assert data.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+            assert data.current_leader.leader_id == 2
+            assert [each.node_id for each in response.node_endpoints] == [2]
+
+
+class TestLeaders:
+    async def test_a_former_leader_is_fenced(self, tmp_path: Path, autojump_clock: object) -> None:
+        """The next leader's read raises the leader epoch. A write with the earlier one fails."""
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a")
+            member = desk.member("m")
+            await member.fetch()
+            assert (await desk.state(leader_epoch=9)).error_code == ErrorCode.NONE
+            refused = await member.acknowledge([(0, 0, [ACCEPT])])
+            assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+            assert (await desk.state()).state_batches == []
+
+    async def test_the_next_leader_goes_on(self, tmp_path: Path, autojump_clock: object) -> None:
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a", b"b", b"c")
+            member = desk.member("m")
+            await member.fetch()
+            await member.acknowledge([(1, 1, [ACCEPT]), (2, 2, [RELEASE])])
+            await desk.change_leader(2)
+            await desk.change_leader(1)
+            assert await desk.member("n").acquired() == [(0, 0, 1), (2, 2, 2)]
+
+
+async def test_aborted_records_are_not_delivered_to_a_group_with_read_committed(
+    tmp_path: Path, autojump_clock: object
+) -> None:
+    """``share.isolation.level``: the records of aborted transactions are archived when they are read."""
+    async with share_broker(tmp_path) as desk:
+        await desk.configure(share_isolation_level="read_committed")
+        await desk.initialize()
+        await _abort(desk)
+        desk.produce(b"b")
+        found = await desk.member("m").acquired()
+        assert 0 not in {offset for first, last, _ in found for offset in range(first, last + 1)}
+        assert found[-1][1] == 2
+
+
+async def _abort(desk: ShareBroker) -> None:
+    partition = desk.broker.partition
+    fields: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+    partition.append(bytearray(batch(b"aborted", **fields)), 0)
+    marker = EndTransactionMarker(committed=False, coordinator_epoch=0)
+    await partition.append_marker(5, 0, marker, desk.context.clock)
