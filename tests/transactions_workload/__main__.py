@@ -10,6 +10,7 @@ import argparse
 import random
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from tests.transactions_workload.campaign import faults, longest, run
@@ -28,6 +29,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="kraft-transactions-") as directory:
         result = run(Path(directory), chance, faults(chance, options.seconds))
     print(f"{result.summary()}; the longest took {longest(result.history.transactions):.1f} s")
+    for kind, count in Counter(anomaly.kind.value for anomaly in result.anomalies).most_common():
+        print(f"{count} x {kind}")
     for anomaly in result.anomalies[:SHOWN]:
         print(anomaly)
     found = forbidden(result.anomalies)
