@@ -1,0 +1,122 @@
+"""``python -m tests.coordinator.pages`` puts the transcripts of the coordinators into the pages that teach them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.coordinator.groups.consumer.desk import T
+from tests.coordinator.groups.desk import DELAY_S, SESSION_S
+from tests.coordinator.scribes import GroupScribe, TransactionScribe
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def classic_group() -> list[str]:
+    """Two consumers join; one is killed."""
+    desk = GroupScribe()
+    desk.who = "A"
+    first = desk.answers[desk.join()].member_id
+    desk.join(first)
+    desk.pass_time(DELAY_S)
+    desk.sync(first, 1, {first: b"t-0 t-1 t-2 t-3"})
+    desk.who = "B"
+    second = desk.answers[desk.join()].member_id
+    joined = desk.join(second)
+    desk.who = "A"
+    desk.heartbeat(first, 1)
+    desk.join(first)
+    assert desk.answers[joined].generation_id == 2
+    desk.who = "B"
+    desk.sync(second, 2)
+    desk.who = "A"
+    desk.sync(first, 2, {first: b"t-0 t-1", second: b"t-2 t-3"})
+    desk.pass_time(SESSION_S / 2)
+    desk.heartbeat(first, 2)
+    desk.pass_time(SESSION_S / 2)
+    desk.heartbeat(first, 2)
+    desk.join(first)
+    desk.sync(first, 3, {first: b"t-0 t-1 t-2 t-3"})
+    desk.who = "B"
+    desk.heartbeat(second, 2)
+    return desk.lines
+
+
+def consumer_group() -> list[str]:
+    """Two members share four partitions, and one leaves."""
+    desk = GroupScribe()
+    desk.who = "a"
+    desk.beat("a", 0)
+    desk.who = "b"
+    desk.beat("b", 0)
+    desk.who = "a"
+    desk.beat("a", 1, {T: [0, 1, 2, 3]})
+    desk.beat("a", 1, {T: [0, 1]})
+    desk.who = "b"
+    desk.beat("b", 2, {})
+    desk.beat("b", -1)
+    desk.who = "a"
+    desk.beat("a", 2, {T: [0, 1]})
+    desk.who = "b"
+    desk.beat("b", 2, {T: [2, 3]})
+    return desk.lines
+
+
+def killed_coordinator() -> list[str]:
+    """The coordinator dies between its decision and the last marker."""
+    desk = TransactionScribe()
+    desk.who = "producer"
+    producer = desk.producer()
+    desk.add(producer, ("orders", 0), ("stock", 1))
+    desk.end(producer)
+    desk.write_markers(("orders", 0))
+    desk.reload()
+    desk.who = "producer"
+    desk.add(producer, ("orders", 0))
+    desk.write_markers()
+    desk.add(producer, ("orders", 0))
+    return desk.lines
+
+
+def fenced_producer() -> list[str]:
+    """A second producer takes the transactional id of the first one."""
+    desk = TransactionScribe()
+    desk.who = "first"
+    first = desk.producer()
+    desk.add(first, ("orders", 0))
+    desk.who = "second"
+    desk.init()
+    desk.write_markers()
+    desk.producer()
+    desk.who = "first"
+    desk.end(first)
+    return desk.lines
+
+
+TRANSCRIPTS: dict[str, dict[str, Callable[[], list[str]]]] = {
+    "groups.md": {"classic group": classic_group, "consumer group": consumer_group},
+    "transactions.md": {"killed coordinator": killed_coordinator, "fenced producer": fenced_producer},
+}
+
+
+def page(name: str) -> str:
+    """Return the text of the page with the transcripts of now."""
+    text = (DOCS / name).read_text()
+    for title, make in TRANSCRIPTS[name].items():
+        block = "\n".join(["```text", *make(), "```"])
+        mark = re.escape(f"<!-- transcript: {title} -->")
+        text, count = re.subn(
+            rf"({mark}\n).*?(<!-- end -->)", lambda m, b=block: f"{m[1]}{b}\n{m[2]}", text, flags=re.S
+        )
+        assert count == 1, f"{name} has no place for the transcript {title!r}"
+    return text
+
+
+def main() -> None:
+    for name in TRANSCRIPTS:
+        (DOCS / name).write_text(page(name))
+
+
+if __name__ == "__main__":
+    main()
