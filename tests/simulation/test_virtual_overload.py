@@ -34,7 +34,7 @@ def test_no_load_deposes_a_leader_or_fences_a_broker(seed: int) -> None:
 
 def test_a_seed_is_the_same_run_in_any_process() -> None:
     """All requests of all nodes with their durations, and the records of the controllers."""
-    here = [run_seed(SEED).history for _ in range(2)]
+    here = run_seed(SEED).history
     environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
         [sys.executable, "-c", SCRIPT],
@@ -45,8 +45,7 @@ def test_a_seed_is_the_same_run_in_any_process() -> None:
         text=True,
         timeout=100,
     )
-    assert here[0] == here[1] == ran.stdout.strip()
-    assert here[0]
+    assert here == ran.stdout.strip() != ""
 
 
 def test_plans_hold_every_load() -> None:
