@@ -1,4 +1,7 @@
-"""DescribeProducers (key 61): the active idempotent producers of a partition (KIP-664). Version 0."""
+"""DescribeProducers (key 61): the active idempotent producers of a partition (KIP-664). Version 0.
+
+Each replica answers, the leader or not: an administrator compares them.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def _one(broker: BrokerContext, topic: str, index: int) -> PartitionResponse:
     try:
         if not is_valid_topic_name(topic):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
-        producers = broker.replicas.leader_of(topic, index).log.producers
+        producers = broker.replicas.replica_of(topic, index).log.producers
     except KafkaError as refused:
         answer.error_code = refused.code
         if not broker.replicas.partition_count(topic):

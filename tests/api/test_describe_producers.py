@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any, cast
+
+from kraft.api.describe_producers import at_broker
 from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
+from kraft.messages.describe_producers_response import DescribeProducersResponse
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
+from tests.support.held import TOPIC, broker_in, registration, serving
+from tests.support.held import topic as leaders_topic
 from tests.support.talk import batch, produce
 
 
@@ -18,6 +25,21 @@ async def test_describe_producers(broker: Connection, topic: str) -> None:
     assert (producer.coordinator_epoch, producer.current_txn_start_offset) == (-1, -1)
     assert producer.last_timestamp > 1_600_000_000_000
     assert (unknown.error_code, unknown.active_producers) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, [])
+
+
+async def test_a_follower_describes_its_replica(tmp_path: Path) -> None:
+    """``Partition.activeProducerState`` takes the local log. A broker without a replica is NOT_LEADER_OR_FOLLOWER."""
+    codes = []
+    for node_id in (1, 3):
+        (tmp_path / str(node_id)).mkdir()
+        each = broker_in(tmp_path / str(node_id), node_id)
+        await each.replicas.registered(5)
+        await each.hear(registration(1, 5), registration(2, 6), registration(3, 5), *leaders_topic(1, 2, leader=2))
+        request = DescribeProducersRequest(topics=[TopicRequest(TOPIC, [0])])
+        answer = await at_broker(serving(each.replicas), cast(Any, None), request)
+        assert isinstance(answer, DescribeProducersResponse)
+        codes.append(answer.topics[0].partitions[0].error_code)
+    assert codes == [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
 async def test_a_partition_that_is_named_again_is_described_once(broker: Connection, topic: str) -> None:
