@@ -94,12 +94,13 @@ class ProducerStates:
         self._entries = {entry.producer_id: entry for entry in entries}
         # First offsets in ascending order: of open transactions, and of those whose end is not replicated either.
         first_offsets = sorted(
-            entry.transaction_first_offset
+            (entry.transaction_first_offset, entry.producer_id)
             for entry in self._entries.values()
             if entry.transaction_first_offset is not None
         )
-        self._open = OrderedDict.fromkeys(first_offsets)
-        self._unstable = OrderedDict.fromkeys(first_offsets)
+        self._open = OrderedDict(first_offsets)
+        """First offset → producer id."""
+        self._unstable = OrderedDict(first_offsets)
         self._ended: deque[tuple[int, int]] = deque()
         """(offset of the marker, first offset) of each ended transaction whose marker is not replicated."""
 
@@ -186,7 +187,7 @@ class ProducerStates:
         )
         if header.is_transactional and entry.transaction_first_offset is None:
             entry.transaction_first_offset = header.base_offset
-            self._open[header.base_offset] = self._unstable[header.base_offset] = None
+            self._open[header.base_offset] = self._unstable[header.base_offset] = header.producer_id
 
     def check_epoch(self, producer_id: int, producer_epoch: int) -> None:
         """Validate a batch of a coordinator before the append. Such a batch has no sequence.
@@ -277,6 +278,12 @@ class ProducerStates:
     def first_unstable_offset(self) -> int | None:
         """The first offset of the earliest transaction that is open, or whose marker is not replicated."""
         return next(iter(self._unstable), None)
+
+    def has_late_transaction(self, now_ms: int, max_age_ms: int) -> bool:
+        """Whether the producer of the earliest open transaction has written nothing for ``max_age_ms``."""
+        if not self._open:
+            return False
+        return now_ms - self._entries[next(iter(self._open.values()))].last_timestamp_ms > max_age_ms
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Return the offset at which a consumer with ``isolation.level=read_committed`` stops."""

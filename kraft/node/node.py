@@ -231,7 +231,7 @@ class Node:
         await lifecycle.publisher.load()
         self._mark_opened()
         self.broker, replicas = broker, broker.replicas
-        declare_replica_metrics(self.registry, replicas)
+        declare_replica_metrics(self.registry, replicas, self.config.transactions.transaction_max_timeout_ms)
         self._warn_of_few_files(replicas)
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")

@@ -144,7 +144,7 @@ class ZooKeeperNode:
         await replicas.load(None)
         for directory in replicas.directories:
             directory.mark_opened()
-        declare_replica_metrics(self.registry, replicas)
+        declare_replica_metrics(self.registry, replicas, self.config.transactions.transaction_max_timeout_ms)
         self.broker = broker
         async with trio.open_nursery() as tasks:
             if config.metrics_listener is not None:

@@ -142,7 +142,7 @@ async def test_an_outdated_proposal_waits_for_the_metadata(tmp_path: Path) -> No
 async def test_a_lagging_replica_is_detected_without_a_fetch(tmp_path: Path) -> None:
     channel = Channel([settled(LEADER, FOLLOWER, partition_epoch=2), settled(LEADER, partition_epoch=3)])
     async with leading(tmp_path, channel, lag_max_s=0.02) as broker:
-        declare_replica_metrics(channel.registry, broker.replicas)
+        declare_replica_metrics(channel.registry, broker.replicas, 900_000)
         assert channel.measured("UnderReplicatedPartitions") == channel.measured("AtMinIsrPartitionCount") == 1
         fetch(broker)
         await until(lambda: in_sync(broker) == (LEADER, FOLLOWER))
