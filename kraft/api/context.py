@@ -26,6 +26,7 @@ from kraft.quorum.driver import Quorum
 from kraft.replication.commands import ControllerCommands
 from kraft.replication.moves import DirectoryMoves
 from kraft.replication.replicas import Replicas
+from kraft.replication.throttle import Throttle
 from kraft.wire.schema import Message
 from kraft.world.clock import Clock
 
@@ -52,6 +53,7 @@ class BrokerContext:
     auto_topics: AutoTopicCreation
     verification: TransactionVerification
     moves: DirectoryMoves
+    leader_throttle: Throttle
 
     @property
     def node_id(self) -> int:

@@ -22,7 +22,8 @@ batch is always sent whole, so that a consumer makes progress. Record bytes stay
 them.
 
 A consumer reads up to the high watermark, or the last stable offset with read_committed. A follower reads to the end of
-the log. Its fetch offset is the end of its copy, which may advance the high watermark.
+the log. Its fetch offset is the end of its copy, which may advance the high watermark. A throttled follower that is not
+in sync gets nothing while the rate is exceeded (KIP-73).
 
 A controller's listener has only the metadata log, and the quorum's core makes the response: parked until the log grows
 beyond the offset, or ``max_wait_ms`` is over.
@@ -113,6 +114,8 @@ class _Poll:
         self._max_bytes = min(message.max_bytes, broker.config.network.fetch_max_bytes)
         self._answers: list[Answered] = []
         self._size = 0
+        self._throttled = 0
+        """The bytes of throttled partitions for a follower."""
         self._failed = False
         self._seen: list[tuple[HostedPartition, int]] = []
         """Each partition with its number of changes at the first read."""
@@ -125,6 +128,8 @@ class _Poll:
         return is_enough or self._failed or message.max_wait_ms <= 0 or not self._context.wanted
 
     def response(self) -> FetchResponse:
+        if self._throttled:
+            self._broker.leader_throttle.record(self._throttled)
         session_id, topics = self._context.respond(self._answers)
         return FetchResponse(session_id=session_id, responses=topics)
 
@@ -201,7 +206,7 @@ class _Poll:
         ``first`` says that this is the first read: only that one counts as a fetch of the follower.
         """
         former, self._answers = self._answers, []
-        self._size, self._failed = 0, False
+        self._size, self._throttled, self._failed = 0, 0, False
         for position, (key, wanted) in enumerate(self._context.wanted):
             if position % PARTITIONS_PER_SLICE == _LAST_OF_SLICE:
                 await give_turn()
@@ -229,6 +234,8 @@ class _Poll:
         except KafkaError as refused:
             self._failed = True
             return self._refused(key, wanted, refused)
+        if self._is_follower and records and self._broker.leader_throttle.applies_to(partition):
+            self._throttled += _length_of(records)
         if counts:
             if self._is_follower and diverging is None:
                 self._fetched(partition, wanted)
@@ -257,10 +264,18 @@ class _Poll:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
         if wanted.fetch_offset > upper or (left <= 0 and not first):
             return _NOTHING
+        if self._is_follower and self._is_held_back(partition):
+            return _NOTHING
         if not OPEN_FILES.has_room():
             return _NOTHING  # the next Fetch gets them: slices that are being sent hold all files
         size = max(0, min(left, wanted.partition_max_bytes))
         return log.read(wanted.fetch_offset, size, upper, min_one_message=first)
+
+    def _is_held_back(self, partition: HostedPartition) -> bool:
+        """Whether the throttle lets the follower wait (ReplicaManager.shouldLeaderThrottle). Not if it is in sync."""
+        leadership, throttle = partition.leadership, self._broker.leader_throttle
+        is_behind = leadership is not None and self._replica_id not in leadership.isr
+        return is_behind and throttle.applies_to(partition) and throttle.is_exceeded
 
     def _answer(self, partition: HostedPartition, wanted: FetchPartition, records: Records) -> PartitionData:
         return PartitionData(

@@ -15,6 +15,7 @@ from kraft.config.broker import BROKER_CONFIGS
 from kraft.config.client_metrics import CLIENT_METRICS_CONFIGS
 from kraft.config.dynamic import APPLIED_AT_ONCE
 from kraft.config.setting import ConfigKey, ConfigType, Synonym, to_text
+from kraft.config.throttle_settings import THROTTLE_CONFIGS
 from kraft.config.topic import TOPIC_CONFIGS, TOPIC_DEFAULT_CONFIGS, in_topic_units
 
 
@@ -78,14 +79,15 @@ def describe_topic(
 
 
 def describe_broker(layers: Sequence[Layer], names: Iterable[str] | None = None) -> list[ConfigEntry]:
-    """Describe a broker's settings: all, or those in ``names``. Unknown names are left out."""
+    """Describe a broker's settings: all, or those in ``names``. Unknown names are left out, and unset rates."""
     entries = []
-    for key in _wanted(BROKER_CONFIGS, names):
+    rates = {name: key for name, key in THROTTLE_CONFIGS.items() if any(name in values for _, values in layers)}
+    for key in _wanted({**BROKER_CONFIGS, **rates}, names):
         synonyms = _from_layers([key.name], layers)
-        if key.default is not None:
+        if key.default is not None and key.name not in rates:
             synonyms.append(ConfigSynonym(key.name, to_text(key.default), ConfigSource.DEFAULT_CONFIG))
         value = synonyms[0].value if synonyms else None
-        entries.append(_entry(key, value, synonyms, read_only=key.name not in APPLIED_AT_ONCE))
+        entries.append(_entry(key, value, synonyms, read_only=key.name not in APPLIED_AT_ONCE | rates.keys()))
     return entries
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from kraft.config.broker import BROKER_CONFIGS
 from kraft.config.setting import ConfigError
+from kraft.config.throttle_settings import THROTTLE_CONFIGS
 from kraft.config.topic import TOPIC_CONFIGS
 
 #: If several names set one default (hours, minutes, milliseconds), only the strongest is dynamic.
@@ -47,9 +48,9 @@ def check_dynamic_configs(values: Mapping[str, str]) -> None:
         ConfigError: a broker reads the setting only at its start, or the value is not allowed.
     """
     for name, value in values.items():
-        key = BROKER_CONFIGS.get(name)
+        key = BROKER_CONFIGS.get(name) or THROTTLE_CONFIGS.get(name)
         if key is None:
             continue
-        if name not in CHANGEABLE:
+        if name not in CHANGEABLE and name not in THROTTLE_CONFIGS:
             raise ConfigError(f"Cannot update these configs dynamically: {name}")
         key.parse(value)

@@ -124,6 +124,16 @@ class ReplicationSettings:
     )
     replica_fetch_backoff_ms: int = integer(1000, "How long a follower pauses after an error.", limit=at_least(0))
     replica_high_watermark_checkpoint_interval_ms: int = long(5000, "How often high watermarks are written to disk.")
+    replication_quota_window_num: int = integer(
+        11, "The windows over which the rate of throttled replication is measured.", limit=at_least(1)
+    )
+    replication_quota_window_size_seconds: int = integer(1, "The length of each of these windows.", limit=at_least(1))
+    alter_log_dirs_replication_quota_window_num: int = integer(
+        11, "The windows over which the rate of moves between directories is measured.", limit=at_least(1)
+    )
+    alter_log_dirs_replication_quota_window_size_seconds: int = integer(
+        1, "The length of each of these windows.", limit=at_least(1)
+    )
     auto_leader_rebalance_enable: bool = boolean(True, "Move leadership back to preferred replicas.")
     leader_imbalance_check_interval_seconds: int = long(
         300, "How often leader imbalance is checked.", limit=at_least(1)

@@ -48,7 +48,6 @@ _THROTTLED = Validator(
         else "Value must be the literal '*' or a list of replicas in the form partition:broker,partition:broker,..."
     ),
 )
-_NO_THROTTLE = "replication is not throttled"
 _NO_TIERED_STORAGE = Validator(
     "[false]", lambda enabled: "Tiered storage is not supported: the only value is false" if enabled else None
 )
@@ -123,7 +122,6 @@ class LogConfig:
         (),
         "The replicas whose replication is throttled on the follower side: partition:broker,... or * for all.",
         limit=_THROTTLED,
-        not_honoured=_NO_THROTTLE,
     )
     index_interval_bytes: int = integer(
         4096,
@@ -135,7 +133,6 @@ class LogConfig:
         (),
         "The replicas whose replication is throttled on the leader side: partition:broker,... or * for all.",
         limit=_THROTTLED,
-        not_honoured=_NO_THROTTLE,
     )
     max_compaction_lag_ms: int = long(
         LONG_MAX,

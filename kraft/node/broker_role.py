@@ -8,8 +8,10 @@ from functools import partial
 
 import trio
 
+from kraft.broker.replication_quota import ReplicationQuota
 from kraft.config.broker import NodeConfig
 from kraft.config.listeners import Endpoint, advertise
+from kraft.config.throttle_settings import FOLLOWER_RATE, MOVE_RATE
 from kraft.control.controller_channel import ControllerChannel
 from kraft.metrics import Registry
 from kraft.replication.compaction import Compaction
@@ -17,6 +19,7 @@ from kraft.replication.fetchers import Fetchers
 from kraft.replication.isr import InSyncReplicas
 from kraft.replication.maintenance import Maintenance
 from kraft.replication.replicas import Replicas
+from kraft.replication.throttle import Throttle
 from kraft.rpc.client import connect
 from kraft.world.world import World
 
@@ -31,12 +34,26 @@ def start_replication(
     stopping: trio.Event,
 ) -> None:
     """Start the tasks that follow leaders, propose ISR changes, and look after the logs."""
-    fetchers = Fetchers(config, replicas, world.clock, partial(connect, dial=world.dial))
+    throttle = replication_throttle(config, replicas, FOLLOWER_RATE)
+    fetchers = Fetchers(config, replicas, world.clock, partial(connect, dial=world.dial), throttle)
     tasks.start_soon(fetchers.run, name="fetchers")
     tasks.start_soon(InSyncReplicas(replicas, world.clock, channel, registry).run, name="in-sync replicas")
     tasks.start_soon(Maintenance(config, world, replicas).run, name="maintenance")
     if config.logs.log_cleaner_enable:
         tasks.start_soon(Compaction(config, world, replicas, stopping).run, name="compaction")
+
+
+def replication_throttle(config: NodeConfig, replicas: Replicas, setting: str) -> Throttle:
+    """Return the throttle with the rate ``setting``, and the windows that are configured for it."""
+    its = config.replication
+    if setting == MOVE_RATE:
+        number, size_s = (
+            its.alter_log_dirs_replication_quota_window_num,
+            its.alter_log_dirs_replication_quota_window_size_seconds,
+        )
+    else:
+        number, size_s = its.replication_quota_window_num, its.replication_quota_window_size_seconds
+    return Throttle(setting, replicas, ReplicationQuota(number, size_s))
 
 
 async def unless(stopping: trio.Event, begin: Callable[[], Awaitable[None]]) -> bool:

@@ -37,6 +37,7 @@ from kraft.api.table import OFFERED
 from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
 from kraft.config.listeners import Endpoint
+from kraft.config.throttle_settings import LEADER_RATE, MOVE_RATE
 from kraft.control.bootstrap import load_bootstrap
 from kraft.control.controller import Controller
 from kraft.control.controller_channel import ControllerChannel
@@ -53,7 +54,7 @@ from kraft.coordination.share_states import ShareStates
 from kraft.coordination.transactions import Transactions
 from kraft.coordination.verification import TransactionVerification
 from kraft.metrics import Registry
-from kraft.node.broker_role import reachable, start_replication, unless
+from kraft.node.broker_role import reachable, replication_throttle, start_replication, unless
 from kraft.node.lifecycle import Lifecycle
 from kraft.node.open_files import FileBudget
 from kraft.node.publisher import Publisher
@@ -376,7 +377,8 @@ class Node:
             sessions,
             auto_topics,
             TransactionVerification(config, replicas, connect_to),
-            DirectoryMoves(replicas, parts.channel.request),
+            DirectoryMoves(replicas, parts.channel.request, replication_throttle(config, replicas, MOVE_RATE)),
+            replication_throttle(config, replicas, LEADER_RATE),
         )
         directory_ids = [each.directory_id for each in log_directories]
         lease = parts.channel.separate(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)

@@ -33,6 +33,7 @@ from kraft.api.table import OFFERED
 from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
 from kraft.config.listeners import Endpoint
+from kraft.config.throttle_settings import LEADER_RATE, MOVE_RATE
 from kraft.config.topic import log_config
 from kraft.control.controller_channel import ControllerChannel
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
@@ -46,7 +47,7 @@ from kraft.coordination.transactions import Transactions
 from kraft.coordination.verification import TransactionVerification
 from kraft.metrics import Registry
 from kraft.node.broker_id import sessions_of
-from kraft.node.broker_role import reachable, start_replication, unless
+from kraft.node.broker_role import reachable, replication_throttle, start_replication, unless
 from kraft.node.controlled_shutdown import ControlledShutdown
 from kraft.node.controller_address import ControllerAddress
 from kraft.node.node import Bound
@@ -286,7 +287,8 @@ class ZooKeeperNode:
             FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
             AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
             TransactionVerification(config, replicas, partial(connect, dial=world.dial)),
-            DirectoryMoves(replicas, channel.request),
+            DirectoryMoves(replicas, channel.request, replication_throttle(config, replicas, MOVE_RATE)),
+            replication_throttle(config, replicas, LEADER_RATE),
             commands=commands,
             controller=self.controller,
             configs=configs,

@@ -33,6 +33,7 @@ from kraft.records.batch import CorruptBatch, check_batch
 from kraft.replication.appending import AT_ONCE_BYTES
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
+from kraft.replication.throttle import REST_S, Throttle
 from kraft.rpc.client import Connection, Disconnected
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.varint import Buffer
@@ -70,6 +71,7 @@ class Fetchers:
     replicas: Replicas
     clock: Clock
     connect: Connect
+    throttle: Throttle
 
     async def run(self) -> None:
         """Follow the leaders in the metadata until cancelled.
@@ -87,7 +89,7 @@ class Fetchers:
                     fetcher = fetchers.get(leader)
                     if fetcher is None:
                         fetcher = fetchers[leader] = Fetcher(
-                            leader, self.config, self.replicas, self.clock, self.connect
+                            leader, self.config, self.replicas, self.clock, self.connect, self.throttle
                         )
                         nursery.start_soon(fetcher.run, name=f"fetcher {leader}")
                     fetcher.follow(partitions)
@@ -112,9 +114,12 @@ class Fetcher:
     replicas: Replicas
     clock: Clock
     connect: Connect
+    throttle: Throttle
     _followed: dict[HostedPartition, int] = attrs.Factory(dict)
     """The partitions with their leader epochs, in the order of the next Fetch request."""
     _resting: dict[HostedPartition, float] = attrs.Factory(dict)
+    _in_sync: set[HostedPartition] = attrs.Factory(set)
+    """The partitions that had all committed records after their last response. The throttle leaves them alone."""
     _changed: trio.Event = attrs.Factory(trio.Event)
     _is_reached: bool = True
 
@@ -126,6 +131,7 @@ class Fetcher:
         self._resting = {
             each: until for each, until in self._resting.items() if now.get(each) == self._followed.get(each)
         }
+        self._in_sync &= {each for each, epoch in now.items() if epoch == self._followed.get(each)}
         kept = {each: now[each] for each in self._followed if each in now}
         self._followed = {**kept, **now}
         self._changed.set()
@@ -181,7 +187,7 @@ class Fetcher:
             # The Fetch reports the log start offsets, and the leader then answers DeleteRecords (KIP-107): make them
             # durable.
             await self.replicas.write_start_offsets()
-        requested = self._next()
+        requested = self.due()
         if not requested:
             with trio.move_on_at(min(self._resting.values(), default=float("inf"))):
                 await changed.wait()
@@ -201,11 +207,14 @@ class Fetcher:
                 await turns.spend(_PARTITION_BYTES)
         await trio.lowlevel.checkpoint()
 
-    def _next(self) -> dict[tuple[UUID, int], _Requested]:
-        """Return the partitions to fetch now: all that do not pause."""
+    def due(self) -> dict[tuple[UUID, int], _Requested]:
+        """Return the partitions to fetch now: all that do not pause. The throttle may begin pauses of others."""
         now = trio.current_time()
         for partition in [each for each, until in self._resting.items() if until <= now]:
             del self._resting[partition]
+        if self.throttle.is_exceeded:
+            behind = self._followed.keys() - self._in_sync
+            self._resting |= {each: now + REST_S for each in behind if self.throttle.applies_to(each)}
         return {
             (partition.topic_id, partition.index): _Requested(partition, epoch, partition.log.log_end_offset)
             for partition, epoch in self._followed.items()
@@ -286,7 +295,11 @@ class Fetcher:
                 self._followed[partition] = self._followed.pop(partition)  # so that others come first
             requested = attrs.evolve(requested, offset=piece.end_offset)
             await turns.spend(piece.cost)
+        if self.throttle.applies_to(partition):
+            self.throttle.record(len(records))
         if self._is_current(requested):
+            is_in_sync = partition.log.log_end_offset >= data.high_watermark
+            (self._in_sync.add if is_in_sync else self._in_sync.discard)(partition)
             partition.learn(data.high_watermark, data.log_start_offset)
 
     async def _append_piece(self, requested: _Requested, base_offset: int, batches: memoryview) -> None:

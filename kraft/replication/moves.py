@@ -25,6 +25,7 @@ from kraft.metadata.levels import DIRECTORIES
 from kraft.records.batch import parse_header
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
+from kraft.replication.throttle import Throttle
 from kraft.storage.atomic import sync_directory
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.errors import StorageError
@@ -66,6 +67,7 @@ class DirectoryMoves:
 
     replicas: Replicas
     assign: Callable[[Any], Awaitable[Any]]
+    throttle: Throttle
     copies: dict[HostedPartition, DirectoryMove] = attrs.Factory(dict)
     _requested: trio.Event = attrs.Factory(trio.Event)
 
@@ -133,8 +135,11 @@ class DirectoryMoves:
                 future.assign_topic_id(partition.topic_id)
             is_done = False
             while not is_done and self._goes_on(move):
-                while self._goes_on(move) and self._copy(move, future):
+                while self._goes_on(move) and (copied := self._copy(move, future)):
+                    self.throttle.record(copied)
                     await give_turn()
+                    while self._goes_on(move) and self.throttle.is_exceeded:
+                        await self.throttle.rest()
                 flush = future.begin_flush()
                 await world.in_thread(world.sync, flush)
                 future.flushed(flush)

@@ -17,6 +17,7 @@ import trio
 
 from kraft.config.listeners import Endpoint
 from kraft.config.properties import from_mapping
+from kraft.config.throttle_settings import FOLLOWER_RATE
 from kraft.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_response import EpochEndOffset, FetchableTopicResponse, FetchResponse, PartitionData
@@ -35,6 +36,7 @@ from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.replication.fetchers import EARLIEST, Fetcher, Fetchers
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
+from kraft.replication.throttle import Throttle
 from kraft.rpc.channel import CLOSE, Parked, Reply, Request
 from kraft.rpc.client import connect
 from kraft.rpc.plane import Plane
@@ -135,7 +137,8 @@ async def following(tmp_path: Path, *leaders: Leader) -> AsyncIterator[Broker]:
             await broker.hear(registration(leader.node_id, 10 + leader.node_id, leader.port))
         await broker.replicas.registered(BROKER_EPOCH)
         await broker.hear(registration(FOLLOWER, BROKER_EPOCH), *topic(LEADER, FOLLOWER, HEIR, leader=LEADER))
-        nursery.start_soon(Fetchers(config, broker.replicas, Clock(), connect).run)
+        throttle = Throttle(FOLLOWER_RATE, broker.replicas)
+        nursery.start_soon(Fetchers(config, broker.replicas, Clock(), connect, throttle).run)
         with trio.fail_after(30):
             yield broker
         nursery.cancel_scope.cancel()

@@ -11,9 +11,11 @@ import attrs
 import pytest
 import trio
 
+from kraft.config.throttle_settings import MOVE_RATE
 from kraft.replication.moves import DirectoryMoves
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
+from kraft.replication.throttle import Throttle
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.meta_properties import MetaProperties
 from kraft.world.world import World
@@ -70,7 +72,7 @@ async def moving(path: Path) -> AsyncIterator[Moving]:
     await replicas.registered(5)
     await broker.hear(registration(1, 5), *topic(1, leader=1, partitions=1))
     partition = replicas.partitions[TOPIC][0]
-    yield Moving(replicas, DirectoryMoves(replicas, assign), partition)
+    yield Moving(replicas, DirectoryMoves(replicas, assign, Throttle(MOVE_RATE, replicas)), partition)
     partition.log.abandon()
 
 

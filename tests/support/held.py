@@ -13,6 +13,7 @@ import attrs
 from kraft.api.context import BrokerContext
 from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.properties import from_mapping
+from kraft.config.throttle_settings import LEADER_RATE
 from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
 from kraft.messages.topic_record import TopicRecord
@@ -20,6 +21,7 @@ from kraft.metadata.changes import difference
 from kraft.metadata.loader import Loader
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
+from kraft.replication.throttle import Throttle
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.meta_properties import MetaProperties
 from kraft.testing.embedded import SETTINGS
@@ -95,6 +97,7 @@ def serving(replicas: Replicas) -> BrokerContext:
         absent,
         absent,
         absent,
+        Throttle(LEADER_RATE, replicas),
     )
 
 

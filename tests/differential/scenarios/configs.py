@@ -41,6 +41,11 @@ BROKER_KEYS = [
     "background.threads",
     "num.io.threads",
     "ssl.keystore.password",
+    "leader.replication.throttled.rate",
+    "follower.replication.throttled.rate",
+    "replica.alter.log.dirs.io.max.bytes.per.second",
+    "replication.quota.window.num",
+    "replication.quota.window.size.seconds",
     "no.such.key",
 ]
 
@@ -74,6 +79,11 @@ def describe_broker_configs(talk: Talk) -> None:
             talk.sweep(f"broker {name!r} {synonyms}", ApiKey.DESCRIBE_CONFIGS, body)
 
 
+THROTTLES = [
+    "leader.replication.throttled.rate",
+    "follower.replication.throttled.rate",
+    "replica.alter.log.dirs.io.max.bytes.per.second",
+]
 #: Apache Kafka's broker applies a change after its response. A new topic that it leads shows that it has caught up.
 SETTLERS = itertools.count()
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
@@ -230,6 +240,12 @@ def alter_broker(talk: Talk) -> None:
                 "set null": [("log.retention.ms", SET, None)],
                 "append": [("log.cleanup.policy", APPEND, "compact")],
                 "subtract": [("log.cleanup.policy", SUBTRACT, "compact")],
+                "throttle": [("leader.replication.throttled.rate", SET, "1000")],
+                "throttle again": [("leader.replication.throttled.rate", SET, "0")],
+                "throttle bad": [("leader.replication.throttled.rate", SET, "abc")],
+                "throttle negative": [("follower.replication.throttled.rate", SET, "-1")],
+                "move bad": [("replica.alter.log.dirs.io.max.bytes.per.second", SET, "1.5")],
+                "throttle delete": [("leader.replication.throttled.rate", DELETE, None)],
                 "per broker": [("listener.name.plaintext.ssl.keystore.location", SET, "x")],
                 "delete": [("log.retention.ms", DELETE, None), ("log.cleanup.policy", DELETE, None)],
                 "delete unknown": [("no.such.key", DELETE, None)],
@@ -240,6 +256,12 @@ def alter_broker(talk: Talk) -> None:
                 resource = {"resourceType": BROKER, "resourceName": name, "configs": configs}
                 body = {"resources": [resource], "validateOnly": False}
                 talk.ask(f"{case} of {name!r}", ApiKey.INCREMENTAL_ALTER_CONFIGS, version, body)
+                if case in ("throttle", "throttle delete"):
+                    made(talk, f"settled-{next(SETTLERS)}")
+                    wanted = {"resourceType": BROKER, "resourceName": name, "configurationKeys": THROTTLES}
+                    described = {"resources": [wanted], "includeSynonyms": True}
+                    latest = talk.latest[ApiKey.DESCRIBE_CONFIGS]
+                    talk.ask(f"after {case} of {name!r} {version}", ApiKey.DESCRIBE_CONFIGS, latest, described)
             keys = ("log.retention.ms", "log.cleanup.policy", "no.such.key", "node.id", "num.partitions")
             configs = [{"name": key, "configOperation": DELETE, "value": None} for key in keys]
             for key in configs:
