@@ -15,17 +15,20 @@ from tests.support.apache_process import APACHE_3, APACHE_4, Apache
 from tests.support.apache_tool import (
     ACLS,
     CLIENT_METRICS,
+    CONFIGS,
     DUMP_LOG,
     FEATURES,
+    LOG_DIRS,
     METADATA_QUORUM,
     METADATA_SHELL,
+    REASSIGNMENT,
     TOPICS,
     apache_tool,
     apache_tool_complaint,
 )
 from tests.support.cluster import Cluster, members, running_cluster
 from tests.support.eventually import eventually
-from tests.support.node_process import CLUSTER_ID, OURS, Ours
+from tests.support.node_process import CLUSTER_ID, OURS, Ours, running_node
 from tests.support.quorum_view import METADATA_TOPIC, MetadataLogFiles, wait_for_leader
 
 pytestmark = pytest.mark.interop
@@ -138,6 +141,50 @@ def test_client_metrics(cluster: Cluster, apache: Apache) -> None:
     assert {"metrics=a.,b.", "interval.ms=500"} <= set(described.split())
     apache_tool(CLIENT_METRICS, *where, "--delete", "--name", name, kind=apache)
     assert name not in apache_tool(CLIENT_METRICS, *where, "--list", kind=apache).split()
+
+
+@BOTH_LINES
+def test_levels_of_loggers(cluster: Cluster, apache: Apache) -> None:
+    """KIP-412: kafka-configs describes and changes the levels of a running broker."""
+    (broker,) = cluster.brokers
+    ask = (CONFIGS, "--bootstrap-server", cluster.bootstrap_servers, "--entity-type", "broker-loggers")
+    ask = (*ask, "--entity-name", str(broker))
+    level = "ERROR" if apache is APACHE_3 else "DEBUG"
+    apache_tool(*ask, "--alter", "--add-config", f"kraft.maintenance={level}", kind=apache)
+    described = apache_tool(*ask, "--describe", kind=apache)
+    assert re.search(rf"^ *kraft\.maintenance={level} ", described, re.MULTILINE)
+
+
+@BOTH_LINES
+def test_a_replica_moves_between_directories(tmp_path: Path, apache: Apache) -> None:
+    """KIP-113 and KIP-73: the tool sets the rates, moves the replica, and at last removes the rates."""
+    one, other = tmp_path / "node" / "data", tmp_path / "node" / "other"
+    with running_node(tmp_path / "node", OURS, log_dirs=f"{one},{other}") as node:
+        traffic = Traffic(node.bootstrap_servers)
+        traffic.create("moved")
+        traffic.write("moved", 100)
+        (source,) = (each for each in (one, other) if (each / "moved-0").exists())
+        target = other if source == one else one
+        replica = {"topic": "moved", "partition": 0, "replicas": [1], "log_dirs": [str(target)]}
+        plan = tmp_path / "plan.json"
+        plan.write_text(json.dumps({"version": 1, "partitions": [replica]}))
+        where = ("--bootstrap-server", node.bootstrap_servers)
+        by_plan = (*where, "--reassignment-json-file", str(plan))
+        rates = ("--throttle", "50000000", "--replica-alter-log-dirs-throttle", "50000000")
+        apache_tool(REASSIGNMENT, *by_plan, "--execute", *rates, kind=apache)
+        eventually(lambda: (target / "moved-0").exists() and not (source / "moved-0").exists(), TIMEOUT_S)
+        described = apache_tool(LOG_DIRS, *where, "--describe", "--topic-list", "moved", kind=apache)
+        (broker,) = json.loads(described.splitlines()[-1])["brokers"]
+        held = {each["logDir"]: each["partitions"] for each in broker["logDirs"]}
+        assert held[str(source)] == []
+        assert [(each["partition"], each["isFuture"], each["offsetLag"]) for each in held[str(target)]] == [
+            ("moved-0", False, 0)
+        ]
+        verified = apache_tool(REASSIGNMENT, *by_plan, "--verify", kind=apache)
+        assert "Reassignment of replica moved-0-1 completed successfully." in verified
+        rate = apache_tool(CONFIGS, *where, "--entity-type", "brokers", "--entity-name", "1", "--describe", kind=apache)
+        assert "replica.alter.log.dirs.io.max.bytes.per.second" not in rate
+        traffic.assert_all_is_there("moved")
 
 
 @BOTH_LINES
