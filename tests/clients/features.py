@@ -26,6 +26,7 @@ FEATURES: dict[str, str] = {
         for codec, producer in itertools.product(CODECS, PRODUCERS)
     },
     "acks": "Produce with acks 0 and 1",
+    "transactions": "Transactions: with read_committed, only the committed ones are read",
     "group-rebalance": "A second group member joins and leaves, nothing is lost",
     "group-resume": "Commit, and resume from the commit",
     "static-member": "A static member returns without a rebalance",

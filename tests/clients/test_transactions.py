@@ -161,7 +161,12 @@ class AioTransactions(TransactionalClient):
         self._loop.close()
 
 
-@pytest.fixture(params=[AioTransactions, KafkaPythonTransactions], ids=["aiokafka", "kafka-python"])
+@pytest.fixture(
+    params=[
+        pytest.param(adapter, id=client, marks=pytest.mark.feature(client, "transactions"))
+        for client, adapter in (("aiokafka", AioTransactions), ("kafka-python", KafkaPythonTransactions))
+    ]
+)
 def started(request: pytest.FixtureRequest, bootstrap_servers: str) -> Iterator[Callable[[str], TransactionalClient]]:
     """Starts a client with a transactional id."""
     clients: list[TransactionalClient] = []

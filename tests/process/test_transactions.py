@@ -12,6 +12,8 @@ from confluent_kafka import admin as cka
 
 from tests.support.node_process import NodeProcess, running_node
 
+pytestmark = pytest.mark.feature("confluent-kafka", "transactions")
+
 TIMEOUT_S = 60.0
 CLIENT = {"broker.address.family": "v4", "log_level": "1", "reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 100}
 SINGLE = {

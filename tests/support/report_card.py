@@ -88,8 +88,8 @@ def render(card: ReportCard, features: Mapping[str, str]) -> str:
 HEAD = """\
 # Report card
 
-Real, unmodified clients against one node, as the tests found them. `pytest tests/clients --report-card
-docs/report-card.md` writes this page; it is not edited by hand.
+Real, unmodified clients against one node, as the tests found them. This page is not edited by hand:
+`pytest tests/clients tests/process/test_transactions.py --report-card docs/report-card.md` writes it.
 
 “yes”: the test passed. “**no**”: it failed. “–”: the client itself offers no such thing; the note says what is missing.
 Empty: not tested.

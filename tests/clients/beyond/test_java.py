@@ -25,7 +25,6 @@ EXTRAS = (
     "group-rebalance-cooperative",
     "alter-group-offsets",
     "group-protocol-consumer",
-    "transactions",
     "describe-features",
     "describe-log-dirs",
     "describe-producers",

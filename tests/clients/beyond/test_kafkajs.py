@@ -32,7 +32,7 @@ def driven(bootstrap_servers: str, tool: Callable[[str], str]) -> Run:
     return run_driver([tool("node"), str(DRIVER), bootstrap_servers, f"kafkajs-{uuid.uuid4().hex[:8]}"], environment)
 
 
-@each_feature(["kafkajs"], ["transactions"])
+@each_feature(["kafkajs"])
 def test_kafkajs(driven: Run, client_name: str, feature: str, record_property: Callable[[str, object], None]) -> None:
     record_property("client_version", KAFKAJS_PACKAGES["kafkajs"])
     if feature in LACKS:

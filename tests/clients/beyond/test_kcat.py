@@ -99,6 +99,14 @@ def test_a_first_message_creates_its_topic(kcat: Kcat, topic: str) -> None:
     assert kcat.consume(topic) == ["first"]
 
 
+@feature("transactions")
+def test_a_committed_transaction_is_read(kcat: Kcat, four_partitions: str) -> None:
+    """kcat writes its input in one transaction. The offset after two records and their marker is 3."""
+    kcat.produce(four_partitions, ["one", "two"], "-X", f"transactional.id={four_partitions}")
+    eventually(lambda: kcat.offset(four_partitions, -1) == 3)
+    assert kcat.consume(four_partitions, "-p", "0", "-X", "isolation.level=read_committed") == ["one", "two"]
+
+
 @pytest.mark.parametrize(
     ("codec", "producer"),
     [

@@ -348,14 +348,18 @@ features['refuse-existing-topic'] = async () => {
 features.transactions = async () => {
   const topic = await createTopic('transactions')
   const settings = { transactionalId: topic, idempotent: true, maxInFlightRequests: 1, retry: { retries: 1 } }
-  return withProducer(settings, async producer => {
+  await withProducer(settings, async producer => {
     for (const end of ['commit', 'abort', 'commit']) {
       const transaction = await producer.transaction()
       await transaction.send({ topic, messages: [{ value: end }] })
       await transaction[end]()
     }
-    return 'committed and aborted'
   })
+  await withMember(topic, topic, async one => {
+    await one.until(() => one.got.length >= 2)
+    assert.deepEqual(one.got.map(message => String(message.value)), ['commit', 'commit'])
+  })
+  return 'committed and aborted'
 }
 
 // ---- the run
