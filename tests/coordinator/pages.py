@@ -6,6 +6,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from kraft.coordinator.framing import VERSION
+from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from kraft.messages.consumer_protocol_assignment import TopicPartition as AssignedTopic
+from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, TopicPartition
+from kraft.wire.codec import encode
 from tests.coordinator.groups.consumer.desk import T
 from tests.coordinator.groups.desk import DELAY_S, SESSION_S
 from tests.coordinator.scribes import GroupScribe, TransactionScribe
@@ -20,7 +25,7 @@ def classic_group() -> list[str]:
     first = desk.answers[desk.join()].member_id
     desk.join(first)
     desk.pass_time(DELAY_S)
-    desk.sync(first, 1, {first: b"t-0 t-1 t-2 t-3"})
+    desk.sync(first, 1, {first: plan(0, 1, 2, 3)})
     desk.who = "B"
     second = desk.answers[desk.join()].member_id
     joined = desk.join(second)
@@ -31,16 +36,54 @@ def classic_group() -> list[str]:
     desk.who = "B"
     desk.sync(second, 2)
     desk.who = "A"
-    desk.sync(first, 2, {first: b"t-0 t-1", second: b"t-2 t-3"})
+    desk.sync(first, 2, {first: plan(0, 1), second: plan(2, 3)})
     desk.pass_time(SESSION_S / 2)
     desk.heartbeat(first, 2)
     desk.pass_time(SESSION_S / 2)
     desk.heartbeat(first, 2)
     desk.join(first)
-    desk.sync(first, 3, {first: b"t-0 t-1 t-2 t-3"})
+    desk.sync(first, 3, {first: plan(0, 1, 2, 3)})
     desk.who = "B"
     desk.heartbeat(second, 2)
     return desk.lines
+
+
+def migration() -> list[str]:
+    """A member of the consumer protocol joins a classic group, and the classic member is rolled."""
+    desk = GroupScribe()
+    desk.who = "A"
+    protocols = [("range", wish())]
+    first = desk.answers[desk.join(protocols=protocols)].member_id
+    desk.join(first, protocols=protocols)
+    desk.pass_time(DELAY_S)
+    desk.sync(first, 1, {first: plan(0, 1, 2, 3)})
+    desk.lines.clear()
+    desk.who = "b"
+    desk.beat("b", 0)
+    desk.who = "A"
+    desk.heartbeat(first, 1)
+    desk.join(first, protocols=[("range", wish(0, 1, 2, 3))])
+    desk.sync(first, 1)
+    desk.join(first, protocols=[("range", wish(0, 1))])
+    desk.sync(first, 2)
+    desk.who = "b"
+    desk.beat("b", 2, {})
+    desk.who = "A"
+    desk.leave((first, None))
+    desk.who = "b"
+    desk.beat("b", 2, {T: [2, 3]})
+    return desk.lines
+
+
+def wish(*owned: int) -> bytes:
+    """The subscription to ``t`` of a classic member that owns these partitions (KIP-429)."""
+    held = [TopicPartition("t", list(owned))] if owned else []
+    return VERSION.pack(1) + encode(ConsumerProtocolSubscription(["t"], owned_partitions=held), 1)
+
+
+def plan(*partitions: int) -> bytes:
+    """The assignment that a leader sends."""
+    return VERSION.pack(1) + encode(ConsumerProtocolAssignment([AssignedTopic("t", list(partitions))]), 1)
 
 
 def consumer_group() -> list[str]:
@@ -95,7 +138,7 @@ def fenced_producer() -> list[str]:
 
 
 TRANSCRIPTS: dict[str, dict[str, Callable[[], list[str]]]] = {
-    "groups.md": {"classic group": classic_group, "consumer group": consumer_group},
+    "groups.md": {"classic group": classic_group, "consumer group": consumer_group, "migration": migration},
     "transactions.md": {"killed coordinator": killed_coordinator, "fenced producer": fenced_producer},
 }
 

@@ -9,7 +9,7 @@ from functools import singledispatch
 from typing import Any
 
 from kraft.coordinator.core import CoordinatorRequest, StoredRecord
-from kraft.coordinator.framing import unframed
+from kraft.coordinator.framing import VERSION, unframed, version_of
 from kraft.coordinator.groups.consumer.records import decode_consumer_record
 from kraft.coordinator.groups.core import Event
 from kraft.coordinator.transactions.core import TransactionEvent
@@ -24,6 +24,7 @@ from kraft.messages.consumer_group_member_metadata_value import ConsumerGroupMem
 from kraft.messages.consumer_group_metadata_value import ConsumerGroupMetadataValue
 from kraft.messages.consumer_group_target_assignment_member_value import ConsumerGroupTargetAssignmentMemberValue
 from kraft.messages.consumer_group_target_assignment_metadata_value import ConsumerGroupTargetAssignmentMetadataValue
+from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kraft.messages.end_txn_request import EndTxnRequest
 from kraft.messages.end_txn_response import EndTxnResponse
 from kraft.messages.group_metadata_value import GroupMetadataValue
@@ -33,9 +34,12 @@ from kraft.messages.init_producer_id_request import InitProducerIdRequest
 from kraft.messages.init_producer_id_response import InitProducerIdResponse
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.join_group_response import JoinGroupResponse
+from kraft.messages.leave_group_request import LeaveGroupRequest
+from kraft.messages.leave_group_response import LeaveGroupResponse
 from kraft.messages.sync_group_request import SyncGroupRequest
 from kraft.messages.sync_group_response import SyncGroupResponse
 from kraft.metadata.steps import finished
+from kraft.wire.codec import decode
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.groups.consumer.desk import GROUP, ConsumerDesk
 from tests.coordinator.transactions.desk import ID, TransactionDesk
@@ -133,18 +137,19 @@ def _(message: JoinGroupResponse) -> str:
     if message.error_code:
         return f"{ErrorCode(message.error_code).name}, member id {message.member_id}"
     members = f", members {', '.join(each.member_id for each in message.members)}" if message.members else ""
-    return f"generation {message.generation_id}, {message.protocol_name}, leader {message.leader}{members}"
+    leader = f"leader {message.leader}" if message.leader else "no leader"
+    return f"generation {message.generation_id}, {message.protocol_name}, {leader}{members}"
 
 
 @words.register
 def _(message: SyncGroupRequest) -> str:
-    plan = [f"{each.member_id} gets {each.assignment.decode()}" for each in message.assignments]
+    plan = [f"{each.member_id} gets {_assigned(each.assignment)}" for each in message.assignments]
     return f"SyncGroup, generation {message.generation_id}{': ' if plan else ''}{', '.join(plan)}"
 
 
 @words.register
 def _(message: SyncGroupResponse) -> str:
-    return _code(message.error_code) or f"use {message.assignment.decode()}"
+    return _code(message.error_code) or f"use {_assigned(message.assignment)}"
 
 
 @words.register
@@ -207,6 +212,22 @@ def _(markers: TransactionMarkers) -> str:
     return f"WriteTxnMarkers, {end}, epoch {markers.epoch}: {_named(markers.partitions)}"
 
 
+@words.register
+def _(message: LeaveGroupRequest) -> str:
+    return "LeaveGroup"
+
+
+@words.register
+def _(message: LeaveGroupResponse) -> str:
+    return ", ".join(_code(each.error_code) or "ok" for each in message.members)
+
+
+def _assigned(data: bytes) -> str:
+    """The partitions of an assignment in the embedded protocol of classic consumers."""
+    message = decode(ConsumerProtocolAssignment, version_of(data), data, VERSION.size)[0]
+    return " ".join(f"{each.topic}-{index}" for each in message.assigned_partitions for index in each.partitions)
+
+
 def _code(code: int) -> str:
     return ErrorCode(code).name if code else ""
 
@@ -249,7 +270,7 @@ def _classic_record(stored: StoredRecord) -> str:
     if stored.value is None:
         return "the group: deleted"
     value = unframed(GroupMetadataValue, stored.value)
-    members = ", ".join(f"{each.member_id}: {each.assignment.decode()}" for each in value.members)
+    members = ", ".join(f"{each.member_id}: {_assigned(each.assignment)}" for each in value.members)
     return f"the group in generation {value.generation}, {members or 'no members'}"
 
 

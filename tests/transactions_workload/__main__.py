@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from tests.support.node_process import RELEASE
 from tests.transactions_workload.campaign import faults, longest, run
 from tests.transactions_workload.checker import forbidden
 
@@ -23,11 +24,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.transactions_workload", description="Look for anomalies.")
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    parser.add_argument("--release", default=RELEASE, help="4.0: the nodes have transaction.version 2")
     options = parser.parse_args()
-    print(f"seed {options.seed}, {options.seconds:g} s", flush=True)
+    print(f"seed {options.seed}, {options.seconds:g} s, release {options.release}", flush=True)
     chance = random.Random(options.seed)
     with tempfile.TemporaryDirectory(prefix="kraft-transactions-") as directory:
-        result = run(Path(directory), chance, faults(chance, options.seconds))
+        result = run(Path(directory), chance, faults(chance, options.seconds), release=options.release)
     print(f"{result.summary()}; the longest took {longest(result.history.transactions):.1f} s")
     for kind, count in Counter(anomaly.kind.value for anomaly in result.anomalies).most_common():
         print(f"{count} x {kind}")

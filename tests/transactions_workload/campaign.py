@@ -18,7 +18,7 @@ from kraft.records.record import read_records
 from tests.support.cluster import BOTH, QUICK_FAILOVER, Cluster, Member, running_cluster
 from tests.support.eventually import eventually
 from tests.support.faults import Fault, blackout, cut_off, deaf, killed, mute, paused
-from tests.support.node_process import OURS
+from tests.support.node_process import RELEASE, Ours
 from tests.support.writer import CLIENT
 from tests.transactions_workload.checker import Anomaly, check
 from tests.transactions_workload.history import History, Marker, Outcome, Seen, Transaction, Written
@@ -73,15 +73,22 @@ def faults(chance: random.Random, seconds: float) -> Iterator[Fault]:
             yield fault
 
 
-def run(directory: Path, chance: random.Random, strikes: Iterable[Fault], *, longest_s: float = FAULT_S[1]) -> Result:
-    """Run the workload under these faults, and check what it saw.
+def run(
+    directory: Path,
+    chance: random.Random,
+    strikes: Iterable[Fault],
+    *,
+    longest_s: float = FAULT_S[1],
+    release: str = RELEASE,
+) -> Result:
+    """Run the workload under these faults on nodes formatted with ``release``, and check what it saw.
 
     Raises:
         AssertionError: the cluster did not become whole, or no transaction ended, within LIMIT_S.
         ck.KafkaException: a client got an error that no fault explains.
     """
     with running_cluster(
-        directory, {each: Member(OURS, BOTH) for each in NODES}, with_links=True, **_SETTINGS
+        directory, {each: Member(Ours(release=release), BOTH) for each in NODES}, with_links=True, **_SETTINGS
     ) as cluster:
         admin = cka.AdminClient({"bootstrap.servers": cluster.bootstrap_servers, **CLIENT})
         _create_topics(admin)
