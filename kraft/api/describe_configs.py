@@ -20,6 +20,7 @@ from kraft.config.describe import (
     Layer,
     describe_broker,
     describe_client_metrics,
+    describe_group,
     describe_topic,
 )
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
@@ -153,6 +154,10 @@ def _entries(
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")
         return describe_client_metrics(image.config(ResourceType.CLIENT_METRICS, name), resource.configuration_keys)
+    if resource.resource_type == ResourceType.GROUP:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        return describe_group(image.config(ResourceType.GROUP, name), node.config.groups, resource.configuration_keys)
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource.resource_type}")
 
 

@@ -258,3 +258,29 @@ def _check_numbers(config: NodeConfig) -> None:
     if groups.group_min_session_timeout_ms > groups.group_max_session_timeout_ms:
         why = f"Value must be no more than group.max.session.timeout.ms ({groups.group_max_session_timeout_ms})"
         invalid("group.min.session.timeout.ms", groups.group_min_session_timeout_ms, why)
+    _check_consumer_groups(groups)
+
+
+def _check_consumer_groups(groups: GroupSettings) -> None:
+    """Check that each of the two times is between its limits, and the interval shorter than the timeout."""
+    session_ms, interval_ms = groups.group_consumer_session_timeout_ms, groups.group_consumer_heartbeat_interval_ms
+    for name, value, low, high in (
+        (
+            "session.timeout.ms",
+            session_ms,
+            groups.group_consumer_min_session_timeout_ms,
+            groups.group_consumer_max_session_timeout_ms,
+        ),
+        (
+            "heartbeat.interval.ms",
+            interval_ms,
+            groups.group_consumer_min_heartbeat_interval_ms,
+            groups.group_consumer_max_heartbeat_interval_ms,
+        ),
+    ):
+        if not low <= value <= high:
+            why = f"Value must be between group.consumer.min.{name} ({low}) and group.consumer.max.{name} ({high})"
+            invalid(f"group.consumer.{name}", value, why)
+    if interval_ms >= session_ms:
+        why = f"Value must be less than group.consumer.session.timeout.ms ({session_ms})"
+        invalid("group.consumer.heartbeat.interval.ms", interval_ms, why)

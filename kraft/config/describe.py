@@ -14,6 +14,8 @@ import attrs
 from kraft.config.broker import BROKER_CONFIGS
 from kraft.config.client_metrics import CLIENT_METRICS_CONFIGS
 from kraft.config.dynamic import APPLIED_AT_ONCE
+from kraft.config.group import GROUP_CONFIGS, broker_name
+from kraft.config.log_settings import GroupSettings
 from kraft.config.setting import ConfigKey, ConfigType, Synonym, to_text
 from kraft.config.throttle_settings import THROTTLE_CONFIGS
 from kraft.config.topic import TOPIC_CONFIGS, TOPIC_DEFAULT_CONFIGS, in_topic_units
@@ -30,6 +32,7 @@ class ConfigSource(IntEnum):
     DEFAULT_CONFIG = 5
     DYNAMIC_BROKER_LOGGER_CONFIG = 6
     CLIENT_METRICS_CONFIG = 7
+    GROUP_CONFIG = 8
 
 
 Layer = tuple[ConfigSource, Mapping[str, str]]
@@ -98,6 +101,20 @@ def describe_client_metrics(values: Mapping[str, str], names: Iterable[str] | No
         is_set = key.name in values
         value = to_text(key.parse(values[key.name]) if is_set else key.default)
         synonyms = [ConfigSynonym(key.name, value, ConfigSource.CLIENT_METRICS_CONFIG)] if is_set else []
+        entries.append(_entry(key, value, synonyms, read_only=False))
+    return entries
+
+
+def describe_group(
+    values: Mapping[str, str], broker: GroupSettings, names: Iterable[str] | None = None
+) -> list[ConfigEntry]:
+    """Describe the settings of a group: all, or those in ``names``. The broker has the defaults."""
+    entries = []
+    for key in _wanted(GROUP_CONFIGS, names):
+        default = getattr(broker, broker_name(key.name).replace(".", "_"))
+        is_set = key.name in values
+        value = to_text(key.parse(values[key.name]) if is_set else default)
+        synonyms = [ConfigSynonym(key.name, value, ConfigSource.GROUP_CONFIG)] if is_set else []
         entries.append(_entry(key, value, synonyms, read_only=False))
     return entries
 

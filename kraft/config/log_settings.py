@@ -165,6 +165,18 @@ class GroupSettings:
     group_consumer_heartbeat_interval_ms: int = integer(
         5000, "How often members that use the consumer protocol send heartbeats.", limit=at_least(1)
     )
+    group_consumer_min_session_timeout_ms: int = integer(
+        45_000, "The shortest session timeout that a group may set with consumer.session.timeout.ms.", limit=at_least(1)
+    )
+    group_consumer_max_session_timeout_ms: int = integer(
+        60_000, "The longest session timeout that a group may set with consumer.session.timeout.ms.", limit=at_least(1)
+    )
+    group_consumer_min_heartbeat_interval_ms: int = integer(
+        5000, "The shortest interval that a group may set with consumer.heartbeat.interval.ms.", limit=at_least(1)
+    )
+    group_consumer_max_heartbeat_interval_ms: int = integer(
+        15_000, "The longest interval that a group may set with consumer.heartbeat.interval.ms.", limit=at_least(1)
+    )
     group_consumer_max_size: int = integer(
         INT_MAX, "The maximum number of members of a group that uses the consumer protocol.", limit=at_least(1)
     )

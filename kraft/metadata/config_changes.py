@@ -14,6 +14,7 @@ from typing import Any
 from kraft.config.broker import BROKER_CONFIGS
 from kraft.config.client_metrics import CLIENT_METRICS_CONFIGS, INTERVALS_MS
 from kraft.config.dynamic import check_dynamic_configs
+from kraft.config.group import check_group_configs
 from kraft.config.setting import ConfigError, ConfigKey, ConfigType, one_line, to_text
 from kraft.config.topic import TOPIC_CONFIGS, validate_topic_configs
 from kraft.messages.incremental_alter_configs_request import AlterableConfig
@@ -51,16 +52,20 @@ def check_keys(resource: Any) -> None:
 def check_values(
     kind: int, before: Mapping[str, str], after: Mapping[str, str], asked: Set[str], broker_values: Mapping[str, str]
 ) -> None:
-    """Refuse values that the resource may not have. ``broker_values`` are the defaults of topics.
+    """Refuse values that the resource may not have. ``broker_values`` are the defaults of topics and
+    limit groups.
 
     A topic may carry keys that only another version knows; a request that sets such a key is refused.
 
     Raises:
-        ConfigError: a value of a topic or of client metrics.
+        ConfigError: a value of a topic, of client metrics or of a group.
         KafkaError: INVALID_REQUEST, a value of a broker, or an unknown setting or an interval of client metrics.
     """
     if kind == ResourceType.CLIENT_METRICS:
         _check_client_metrics(after)
+        return
+    if kind == ResourceType.GROUP:
+        check_group_configs(after, broker_values)
         return
     if kind == ResourceType.TOPIC:
         judged = {name: value for name, value in after.items() if name in TOPIC_CONFIGS or name in asked}

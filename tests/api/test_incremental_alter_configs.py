@@ -15,6 +15,7 @@ from tests.api.configs import (
     DELETE,
     DYNAMIC_BROKER,
     DYNAMIC_DEFAULT,
+    GROUP,
     SET,
     SUBTRACT,
     TOPIC,
@@ -109,3 +110,26 @@ async def test_client_metrics_are_set_listed_and_removed(own: Connection) -> Non
     assert [each.resource_name for each in (await own.request(request)).config_resources] == ["every"]
     assert await alter(own, CLIENT_METRICS, "every", ("interval.ms", DELETE, None)) == 0
     assert (await own.request(request)).config_resources == []
+
+
+async def test_the_settings_of_a_group(own: Connection) -> None:
+    """KIP-848: the resource GROUP. Its values lie within the broker's limits, and the broker has the defaults."""
+    of_group = 8
+    session, interval = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
+    assert await alter(own, GROUP, "g", (session, SET, "50000"), (interval, SET, "7000")) == 0
+    assert await alter(own, GROUP, "g", (session, DELETE, None)) == 0
+    found = {each.name: (each.value, each.config_source) for each in (await describe(own, GROUP, "g")).configs}
+    assert found == {session: ("45000", DEFAULT), interval: ("7000", of_group)}
+    for key, value in (
+        (session, "44999"),
+        (session, "60001"),
+        (interval, "4999"),
+        (interval, "15001"),
+        (interval, "abc"),
+        ("retention.ms", "1"),
+    ):
+        assert await alter(own, GROUP, "g", (key, SET, value)) == ErrorCode.INVALID_CONFIG, (key, value)
+    assert await alter(own, GROUP, "", (session, SET, "50000")) == ErrorCode.INVALID_REQUEST
+    assert (await describe(own, GROUP, "")).error_code == ErrorCode.INVALID_REQUEST
+    request = ListConfigResourcesRequest([GROUP])
+    assert [each.resource_name for each in (await own.request(request)).config_resources] == ["g"]

@@ -106,10 +106,10 @@ def _heartbeat(
     consumers.saw(message.group_id, image)
     search_if_due(step, consumers, decision.draft, member, image)
     consumers.alive(step, message.group_id, after, moved=after is not member)
+    default_s = step.settings.consumer.heartbeat_interval_s
+    interval_s = consumers.configured_s(message.group_id, "consumer.heartbeat.interval.ms", default_s)
     response = ConsumerGroupHeartbeatResponse(
-        member_id=member_id,
-        member_epoch=after.member_epoch,
-        heartbeat_interval_ms=round(step.settings.consumer.heartbeat_interval_s * 1000),
+        member_id=member_id, member_epoch=after.member_epoch, heartbeat_interval_ms=round(interval_s * 1000)
     )
     if message.member_epoch == JOIN_EPOCH or _is_full(message) or _partitions(after) != _partitions(before):
         response.assignment = yield from _assignment(after)

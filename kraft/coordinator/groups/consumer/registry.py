@@ -21,7 +21,7 @@ from kraft.coordinator.groups.rebalance import CoordinatorSettings, Step, join_e
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.txn_offset_commit_request import TxnOffsetCommitRequest
-from kraft.metadata.image import Image
+from kraft.metadata.image import Image, ResourceType
 from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -175,16 +175,27 @@ class ConsumerGroups:
 
     # Timeouts.
 
+    def configured_s(self, group_id: str, name: str, default_s: float) -> float:
+        """Return a setting of the group in seconds, or the broker's."""
+        text = self.image().config(ResourceType.GROUP, group_id).get(name)
+        return int(text) / 1000 if text is not None and text.isdecimal() else default_s
+
+    def _session_timeout_s(self, settings: CoordinatorSettings, group_id: str, member: ConsumerMember) -> float:
+        """Classic members bring their session timeout."""
+        if member.classic is not None:
+            return member.classic.session_timeout_ms / 1000
+        return self.configured_s(group_id, "consumer.session.timeout.ms", settings.consumer.session_timeout_s)
+
     def start(self, now: float, settings: CoordinatorSettings, group_id: str, member_id: str) -> None:
         """Start the session of a classic member whose group was upgraded."""
         member = self.groups[group_id].members.get(member_id)
         if member is not None:
-            self.timeouts[group_id].sessions[member_id] = now + _session_timeout_s(settings, member)
+            self.timeouts[group_id].sessions[member_id] = now + self._session_timeout_s(settings, group_id, member)
 
     def alive(self, step: Step, group_id: str, member: ConsumerMember, *, moved: bool) -> None:
         """Restart the session of a member, and its rebalance timeout if it moved to a new state."""
         timeouts = self.timeouts.setdefault(group_id, Timeouts())
-        timeouts.sessions[member.member_id] = step.now + _session_timeout_s(step.settings, member)
+        timeouts.sessions[member.member_id] = step.now + self._session_timeout_s(step.settings, group_id, member)
         if moved:
             timeouts.revoke(step.now, member)
 
@@ -240,16 +251,10 @@ class ConsumerGroups:
         for group_id, group in self.groups.items():
             timeouts = self.timeouts[group_id] = Timeouts()
             for member_id, member in group.members.items():
-                timeouts.sessions[member_id] = now + _session_timeout_s(settings, member)
+                timeouts.sessions[member_id] = now + self._session_timeout_s(settings, group_id, member)
                 timeouts.revoke(now, member)
                 yield 1
             yield 1
-
-
-def _session_timeout_s(settings: CoordinatorSettings, member: ConsumerMember) -> float:
-    """Classic members bring their session timeout."""
-    classic = member.classic
-    return settings.consumer.session_timeout_s if classic is None else classic.session_timeout_ms / 1000
 
 
 def _replay(groups: dict[str, ConsumerGroup], record: ConsumerGroupRecord) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups.consumer.group import ConsumerGroupState
 from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from kraft.metadata.image import ResourceType
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.groups.consumer.desk import (
     GROUP,
@@ -268,3 +270,16 @@ def test_a_refusal_waits_until_the_records_before_it_are_committed() -> None:
     effects = desk.core.step(desk.now, CoordinatorRequest("token", message, 1))
     ((token, answer),) = effects.replies_once_committed
     assert (token, answer.error_code, effects.replies) == ("token", ErrorCode.FENCED_MEMBER_EPOCH, [])
+
+
+def test_a_group_has_settings_of_its_own() -> None:
+    """KIP-848: ``consumer.session.timeout.ms`` and ``consumer.heartbeat.interval.ms`` count from the next heartbeat."""
+    desk = ConsumerDesk(t=1)
+    desk.beat("m1", 0)
+    own = {"consumer.session.timeout.ms": "50000", "consumer.heartbeat.interval.ms": "7000"}
+    desk.image = attrs.evolve(desk.image, configs=desk.image.configs.set((ResourceType.GROUP, GROUP), own))
+    assert desk.beat("m1", 1).heartbeat_interval_ms == 7000
+    desk.pass_time(49)
+    assert desk.consumer_group.members
+    desk.pass_time(2)
+    assert not desk.consumer_group.members
