@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
-C = TypeVar("C", bound=tuple[Any, ...])
+C = TypeVar("C", bound=tuple[Any, ...] | str)
 Steps = Generator[int, None, T]
 
 #: The items that are counted or sorted in a step, and its cost.

@@ -7,9 +7,13 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from kraft.coordinator.framing import framed, unframed, version_of
+from kraft.coordinator.framing import VERSION, framed, unframed, version_of
+from kraft.metadata.steps import Steps
+from kraft.wire.codec import encode_in_steps
 
 _VALUE_VERSION = 0
+_ENCODING_COST = 100
+"""The cost of a step of :func:`encode_in_steps`."""
 
 
 @attrs.frozen(eq=False)
@@ -46,6 +50,13 @@ class RecordKinds(Generic[R]):
         """Encode a record."""
         value = None if message is None else framed(message, _VALUE_VERSION)
         return self._cls(key, message, framed(key, self._versions[type(key)]), value)
+
+    def in_steps(self, key: Any, message: Any) -> Steps[R]:
+        """:meth:`record` for a large message."""
+        value = bytearray(VERSION.pack(_VALUE_VERSION))
+        for _ in encode_in_steps(message, _VALUE_VERSION, value, []):
+            yield _ENCODING_COST
+        return self._cls(key, message, framed(key, self._versions[type(key)]), bytes(value))
 
     def decode(self, key: bytes, value: bytes | None) -> R | None:
         """Return a record, or None if it is of another kind.

@@ -45,7 +45,7 @@ def join(step: Step, classic: dict[str, Group], consumers: ConsumerGroups, reque
     try:
         check_session_timeout(step, message)
         check_size(consumers.groups[message.group_id], member_id, step.settings.consumer.max_size)
-        subscription = _subscription(consumers.groups[message.group_id], message)
+        subscription = yield from _subscription(consumers.groups[message.group_id], message)
         is_new = not message.member_id and message.group_instance_id is None
         if is_new and request.version >= ID_FIRST_VERSION:
             raise KafkaError(ErrorCode.MEMBER_ID_REQUIRED)
@@ -64,7 +64,7 @@ def join(step: Step, classic: dict[str, Group], consumers: ConsumerGroups, reque
     step.reply_once_committed(request.token, response)
 
 
-def _subscription(group: ConsumerGroup, message: JoinGroupRequest) -> ConsumerProtocolSubscription:
+def _subscription(group: ConsumerGroup, message: JoinGroupRequest) -> Steps[ConsumerProtocolSubscription]:
     """Return the subscription, which is the same in all protocols.
 
     Raises:
@@ -78,7 +78,7 @@ def _subscription(group: ConsumerGroup, message: JoinGroupRequest) -> ConsumerPr
     if message.protocol_type != CONSUMER_PROTOCOL or not names:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     try:
-        return decode_subscription(bytes(message.protocols[0].metadata))
+        return (yield from decode_subscription(bytes(message.protocols[0].metadata)))
     except DecodeError:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL) from None
 

@@ -10,7 +10,8 @@ from kraft.messages.consumer_group_heartbeat_request import OwnedTopicPartitions
 from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.metadata.image import Image
-from kraft.wire.codec import decode, encode
+from kraft.metadata.steps import Steps
+from kraft.wire.codec import decode, decode_in_steps, encode
 from kraft.wire.decode_error import DecodeError
 
 _NEWEST = 3
@@ -24,9 +25,12 @@ def _known(data: bytes) -> int:
     return min(version, _NEWEST)
 
 
-def decode_subscription(data: bytes) -> ConsumerProtocolSubscription:
+def decode_subscription(data: bytes) -> Steps[ConsumerProtocolSubscription]:
     """Raises DecodeError."""
-    return decode(ConsumerProtocolSubscription, _known(data), data, VERSION.size)[0]
+    version = _known(data)
+    steps = decode_in_steps(ConsumerProtocolSubscription, version, data, VERSION.size, max_elements=len(data))
+    message, _, _ = yield from steps
+    return message
 
 
 def owned_by_id(subscription: ConsumerProtocolSubscription, image: Image) -> list[OwnedTopicPartitions]:

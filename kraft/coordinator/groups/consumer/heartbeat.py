@@ -129,7 +129,7 @@ def advance(
     """
     image = consumers.image()
     if member != before or member.member_id not in decision.draft.members:
-        yield from decision.add(member_metadata(decision.group_id, member))
+        yield from decision.add((yield from member_metadata(decision.group_id, member)))
     names_changed, regex_changed = member.topics != before.topics, member.regex != before.regex
     if regex_changed:
         yield from drop_unused(decision, before)

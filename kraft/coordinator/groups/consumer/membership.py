@@ -125,7 +125,7 @@ def replaced(decision: GroupDecision, left: ConsumerMember, member_id: str) -> S
     target = decision.draft.target.get(left.member_id, {})
     yield from decision.add(
         *member_tombstones(group_id, left.member_id),
-        member_metadata(group_id, member),
+        (yield from member_metadata(group_id, member)),
         target_assignment(group_id, member_id, target),
         current_assignment(group_id, member),
     )

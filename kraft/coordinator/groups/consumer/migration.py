@@ -59,13 +59,13 @@ def upgrade(decision: GroupDecision, group: Group, image: Image) -> Steps[None]:
     members = []
     for each in group.members.values():
         try:
-            members.append(_consumer_member(group, each, image))
+            members.append((yield from _consumer_member(group, each, image)))
         except DecodeError:
             text = f"Cannot upgrade the classic group {group_id}: the embedded consumer protocol is malformed."
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text) from None
         yield 1
     for member in members:
-        yield from decision.add(member_metadata(group_id, member))
+        yield from decision.add((yield from member_metadata(group_id, member)))
     yield from decision.add(group_metadata(group_id, epoch, 0))
     for member in members:
         target = {topic_id: frozenset(epochs) for topic_id, epochs in member.assigned.items()}
@@ -75,10 +75,10 @@ def upgrade(decision: GroupDecision, group: Group, image: Image) -> Steps[None]:
         yield from decision.add(current_assignment(group_id, member))
 
 
-def _consumer_member(group: Group, member: GroupMember, image: Image) -> ConsumerMember:
+def _consumer_member(group: Group, member: GroupMember, image: Image) -> Steps[ConsumerMember]:
     """Raises DecodeError."""
     # No protocol is elected before the first rebalance is complete.
-    subscription = decode_subscription(member.metadata(group.protocol_name) or member.protocols[0][1])
+    subscription = yield from decode_subscription(member.metadata(group.protocol_name) or member.protocols[0][1])
     epoch = group.generation
     assigned = decode_assignment(member.assignment, image)
     return ConsumerMember(

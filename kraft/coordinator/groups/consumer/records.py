@@ -34,6 +34,7 @@ from kraft.messages.consumer_group_target_assignment_member_value import (
 )
 from kraft.messages.consumer_group_target_assignment_metadata_key import ConsumerGroupTargetAssignmentMetadataKey
 from kraft.messages.consumer_group_target_assignment_metadata_value import ConsumerGroupTargetAssignmentMetadataValue
+from kraft.metadata.steps import Steps, in_order
 
 _NO_EPOCH = -1
 
@@ -55,25 +56,30 @@ class ConsumerGroupRecord(StateRecord):
 
 _RECORDS = RecordKinds(ConsumerGroupRecord, KINDS)
 record = _RECORDS.record
+_NAMES_AT_ONCE, _NAMES_COST = 500, 50
+"""The names that are sorted in a step, and its cost."""
 decode_consumer_record = _RECORDS.decode
 
 
-def member_metadata(group_id: str, member: ConsumerMember) -> ConsumerGroupRecord:
-    """The subscription of a member."""
-    return record(
-        ConsumerGroupMemberMetadataKey(group_id, member.member_id),
-        ConsumerGroupMemberMetadataValue(
-            instance_id=member.instance_id,
-            rack_id=member.rack_id,
-            client_id=member.client_id,
-            client_host=member.client_host,
-            subscribed_topic_names=sorted(member.topics),
-            subscribed_topic_regex=member.regex,
-            rebalance_timeout_ms=round(member.rebalance_timeout_s * 1000),
-            server_assignor=member.assignor,
-            classic_member_metadata=member.classic,
-        ),
+def member_metadata(group_id: str, member: ConsumerMember) -> Steps[ConsumerGroupRecord]:
+    """The subscription of a member, which may have as many topics as a request."""
+    names = []
+    for name in (yield from in_order(member.topics)):
+        names.append(name)
+        if not len(names) % _NAMES_AT_ONCE:
+            yield _NAMES_COST
+    value = ConsumerGroupMemberMetadataValue(
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=names,
+        subscribed_topic_regex=member.regex,
+        rebalance_timeout_ms=round(member.rebalance_timeout_s * 1000),
+        server_assignor=member.assignor,
+        classic_member_metadata=member.classic,
     )
+    return (yield from _RECORDS.in_steps(ConsumerGroupMemberMetadataKey(group_id, member.member_id), value))
 
 
 def group_metadata(group_id: str, epoch: int, metadata_hash: int) -> ConsumerGroupRecord:

@@ -8,17 +8,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from hashlib import blake2b
+from itertools import islice
+from operator import attrgetter
 from uuid import UUID
 
 from kraft.coordinator.groups.consumer.assignors import ASSIGNORS, AssignedMember
 from kraft.coordinator.groups.consumer.decision import GroupDecision
 from kraft.coordinator.groups.consumer.group import ConsumerGroup
 from kraft.coordinator.groups.consumer.records import assignment_epoch, target_assignment
-from kraft.metadata.image import Image
+from kraft.metadata.image import Image, Topic
 from kraft.metadata.steps import Steps
 
 DEFAULT_ASSIGNOR = next(iter(ASSIGNORS))
 _HASH_BYTES = 8
+_NAMES_AT_ONCE, _NAMES_COST = 200, 10
+"""The topics that are looked up in a step, and its cost."""
 
 
 def assignor_of(group: ConsumerGroup) -> str:
@@ -41,15 +45,22 @@ def metadata_hash(group: ConsumerGroup, image: Image) -> Steps[int]:
 
 def hash_of_topics(names: Iterable[str], image: Image) -> Steps[int]:
     """Return the metadata hash of a group that subscribes to these topics."""
+    topics = yield from _existing(names, image)
     found = blake2b(digest_size=_HASH_BYTES)
-    is_empty = True
-    for name in sorted(names):
-        topic = image.topic(name)
-        if topic is not None:
-            is_empty = False
-            found.update(f"{name} {topic.id} {len(topic.partitions)}\n".encode())
+    for topic in sorted(topics, key=attrgetter("name")):
+        found.update(f"{topic.name} {topic.id} {len(topic.partitions)}\n".encode())
         yield 1
-    return 0 if is_empty else int.from_bytes(found.digest(), "big", signed=True)
+    return int.from_bytes(found.digest(), "big", signed=True) if topics else 0
+
+
+def _existing(names: Iterable[str], image: Image) -> Steps[list[Topic]]:
+    """Return the topics that exist. A member may subscribe to many that do not."""
+    topics = []
+    rest = iter(names)
+    while some := list(islice(rest, _NAMES_AT_ONCE)):
+        topics += [topic for name in some if (topic := image.topic(name)) is not None]
+        yield _NAMES_COST
+    return topics
 
 
 def assign(decision: GroupDecision, image: Image) -> Steps[None]:
@@ -58,7 +69,7 @@ def assign(decision: GroupDecision, image: Image) -> Steps[None]:
     members = []
     counts: dict[UUID, int] = {}
     for member_id, member in sorted(group.members.items()):
-        topics = [topic for name in group.topics_of(member) if (topic := image.topic(name)) is not None]
+        topics = yield from _existing(group.topics_of(member), image)
         counts.update((topic.id, len(topic.partitions)) for topic in topics)
         previous = group.target.get(member_id, {})
         members.append(AssignedMember(member_id, member.instance_id, frozenset(each.id for each in topics), previous))

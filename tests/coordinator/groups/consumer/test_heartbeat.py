@@ -21,6 +21,8 @@ from tests.coordinator.groups.consumer.desk import (
     assignment,
     image_of,
 )
+from tests.coordinator.groups.desk import subscription
+from tests.coordinator.groups.test_core import share_of_longest_step
 
 
 def test_a_new_member_gets_all_partitions_at_epoch_1() -> None:
@@ -283,3 +285,17 @@ def test_a_group_has_settings_of_its_own() -> None:
     assert desk.consumer_group.members
     desk.pass_time(2)
     assert not desk.consumer_group.members
+
+
+@pytest.mark.parametrize("protocol", ["consumer", "classic"])
+def test_no_step_of_a_long_subscription_is_a_large_part_of_it(protocol: str) -> None:
+    """One loop runs the groups and the quorum. A request names as many topics as fit into it."""
+    names = [f"topic-{number}" for number in range(20_000)]
+    desk = ConsumerDesk(t=1)
+    desk.beat("m1", 0)
+    message: object = ConsumerGroupHeartbeatRequest(GROUP, "m2", 0, None, None, 1000, names, topic_partitions=[])
+    if protocol == "classic":
+        message = desk.join_message("m2", protocols=[("range", subscription(*names))])
+    effects = desk.core.new_effects()
+    assert share_of_longest_step(desk.core.in_steps(desk.now, CoordinatorRequest(0, message, 1), effects)) < 0.2
+    assert [answer.error_code for _, answer in effects.replies_once_committed] == [0]
