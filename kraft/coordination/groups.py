@@ -108,6 +108,10 @@ class Groups:
         """Return the shards of all partitions that this broker leads. Raises KafkaError as :meth:`Shards.loaded`."""
         return self._shards.loaded()
 
+    def active_cores(self) -> list[GroupCoordinator]:
+        """Return the cores of all loaded partitions that this broker leads."""
+        return [shard.core for shard in self._shards.all() if shard.is_active]
+
     def end_transaction(self, index: int, ending: EndTransaction) -> ReplySlot:
         """Begin to write a marker to one partition, and return the pending reply.
 

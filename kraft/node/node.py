@@ -46,6 +46,7 @@ from kraft.control.controller_registration import ControllerRegistration, regist
 from kraft.control.metadata import Metadata
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.coordinators import BrokerCoordinators
+from kraft.coordination.group_metrics import declare_group_metrics
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.coordination.share_channel import ShareStateChannel
@@ -233,6 +234,7 @@ class Node:
         self._mark_opened()
         self.broker, replicas = broker, broker.replicas
         declare_replica_metrics(self.registry, replicas, self.config.transactions.transaction_max_timeout_ms)
+        declare_group_metrics(self.registry, broker.groups)
         self._warn_of_few_files(replicas)
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")

@@ -38,6 +38,7 @@ from kraft.config.topic import log_config
 from kraft.control.controller_channel import ControllerChannel
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.coordinators import BrokerCoordinators
+from kraft.coordination.group_metrics import declare_group_metrics
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.coordination.share_channel import ShareStateChannel
@@ -146,6 +147,7 @@ class ZooKeeperNode:
         for directory in replicas.directories:
             directory.mark_opened()
         declare_replica_metrics(self.registry, replicas, self.config.transactions.transaction_max_timeout_ms)
+        declare_group_metrics(self.registry, broker.groups)
         self.broker = broker
         async with trio.open_nursery() as tasks:
             if config.metrics_listener is not None:

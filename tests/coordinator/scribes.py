@@ -72,7 +72,7 @@ class GroupScribe(ConsumerDesk):
 
     def _state_now(self) -> str:
         if GROUP in self.core.consumers.groups:
-            return self.consumer_group.state().value
+            return self.consumer_group.state.value
         return self.group().state.value if GROUP in self.core.groups else ""
 
     def _answer(self, replies: list[tuple[Any, Any]]) -> None:

@@ -107,7 +107,7 @@ def listed_consumers(groups: dict[str, ConsumerGroup], wanted: GroupFilter) -> S
         return answer
     for group in list(groups.values()):
         yield 1 + len(group.members) // _MEMBERS_AT_ONCE
-        state = group.state().value
+        state = group.state.value
         if not wanted.states or state.lower() in wanted.states:
             answer.append(ListedGroup(group.group_id, CONSUMER_PROTOCOL, state, CONSUMER_GROUP_TYPE))
     return answer

@@ -43,7 +43,7 @@ def describe_consumers(consumers: ConsumerGroups, request: CoordinatorRequest) -
 def _described(group: ConsumerGroup, image: Image) -> Steps[DescribedConsumerGroup]:
     described = DescribedConsumerGroup(
         group_id=group.group_id,
-        group_state=group.state().value,
+        group_state=group.state.value,
         group_epoch=group.epoch,
         assignment_epoch=group.assignment_epoch,
         assignor_name=assignor_of(group),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -112,6 +113,7 @@ class ConsumerGroup:
     owners: Map[tuple[UUID, int], str] = _EMPTY
     regexes: Map[str, ResolvedRegex] = _EMPTY
 
+    @cached_property
     def state(self) -> ConsumerGroupState:
         if not self.members:
             return ConsumerGroupState.EMPTY

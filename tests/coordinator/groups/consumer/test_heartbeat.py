@@ -35,7 +35,7 @@ def test_a_new_member_gets_all_partitions_at_epoch_1() -> None:
         5000,
     )
     assert assignment(answer) == {T: [0, 1, 2, 3]}
-    assert desk.consumer_group.state() is ConsumerGroupState.STABLE
+    assert desk.consumer_group.state is ConsumerGroupState.STABLE
     assert assignment(desk.beat("m1", 1, {T: [0, 1, 2, 3]})) is None  # unchanged
 
 
@@ -50,7 +50,7 @@ def test_a_member_gives_partitions_up_before_another_gets_them() -> None:
     assert desk.beat("m2", 2).assignment is None
     assert desk.beat("m1", 1, {T: [0, 1]}).member_epoch == 2
     assert assignment(desk.beat("m2", 2)) == {T: [2, 3]}
-    assert desk.consumer_group.state() is ConsumerGroupState.STABLE
+    assert desk.consumer_group.state is ConsumerGroupState.STABLE
 
 
 def test_the_partitions_of_a_member_that_leaves_go_to_the_others() -> None:
@@ -68,7 +68,7 @@ def test_the_last_member_leaves_an_empty_group() -> None:
     desk = ConsumerDesk(t=1)
     desk.beat("m1", 0)
     desk.beat("m1", -1)
-    assert (desk.consumer_group.state(), desk.consumer_group.epoch) == (ConsumerGroupState.EMPTY, 2)
+    assert (desk.consumer_group.state, desk.consumer_group.epoch) == (ConsumerGroupState.EMPTY, 2)
     assert desk.beat("m2", 0).member_epoch == 3
 
 

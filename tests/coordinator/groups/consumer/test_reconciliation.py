@@ -39,7 +39,7 @@ def test_no_partition_has_two_owners_and_the_group_settles(steps: list[tuple[str
     if here:
         desk.settle_all(*here.values())
         assert sorted(p for member in here.values() for p in member.owned.get(T, [])) == list(range(size))
-        assert desk.consumer_group.state() is ConsumerGroupState.STABLE
+        assert desk.consumer_group.state is ConsumerGroupState.STABLE
 
 
 def test_a_member_that_reports_no_partitions_may_still_own_them() -> None:

@@ -1,0 +1,53 @@
+"""The metrics of the group coordinator, under Kafka's names.
+
+Each read of a gauge counts over the groups of this broker. A consumer group keeps its state until it changes, so that a
+scrape does not look at all members again. Source: ``GroupCoordinatorMetrics``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from kraft.coordination.groups import Groups
+from kraft.coordinator.groups.consumer.group import ConsumerGroupState
+from kraft.coordinator.groups.core import GroupCoordinator
+from kraft.coordinator.groups.group import GroupState
+from kraft.metrics import Registry
+
+_OLD = ("kafka.coordinator.group", "GroupMetadataManager")
+_NEW = ("kafka.server", "group-coordinator-metrics")
+
+
+def declare_group_metrics(registry: Registry, groups: Groups) -> None:
+    """Declare the gauges of a broker's groups. They live as long as ``registry``."""
+
+    def total(count: Callable[[GroupCoordinator], int]) -> int:
+        return sum(count(core) for core in groups.active_cores())
+
+    gauges: dict[str, Callable[[GroupCoordinator], int]] = {
+        "NumGroups": lambda core: len(core.groups),
+        "NumOffsets": lambda core: sum(map(len, core.offsets.by_group.values())),
+    }
+    for state in GroupState:
+        gauges[f"NumGroups{state.value}"] = partial(_in_state, state=state)
+    for name, count in gauges.items():
+        registry.gauge(*_OLD, name, partial(total, count))
+    protocols: dict[str, Callable[[GroupCoordinator], int]] = {
+        "classic": lambda core: len(core.groups),
+        "consumer": lambda core: len(core.consumers.committed),
+        "share": lambda core: len(core.shares.committed),
+    }
+    for protocol, count in protocols.items():
+        registry.gauge(*_NEW, "group-count", partial(total, count), protocol=protocol)
+    for consumer_state in ConsumerGroupState:
+        count = partial(_consumers_in_state, state=consumer_state)
+        registry.gauge(*_NEW, "consumer-group-count", partial(total, count), state=consumer_state.value.lower())
+
+
+def _in_state(core: GroupCoordinator, *, state: GroupState) -> int:
+    return sum(group.state is state for group in core.groups.values())
+
+
+def _consumers_in_state(core: GroupCoordinator, *, state: ConsumerGroupState) -> int:
+    return sum(group.state is state for group in core.consumers.committed.values())
