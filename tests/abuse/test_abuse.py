@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from uuid import UUID
 
 import pytest
 import trio
@@ -30,7 +31,12 @@ from kraft.messages.offset_commit_request import (
     OffsetCommitRequestTopic,
 )
 from kraft.messages.offset_delete_request import OffsetDeleteRequest, OffsetDeleteRequestTopic
-from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic
+from kraft.messages.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
 from kraft.messages.offset_for_leader_epoch_request import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
@@ -99,6 +105,7 @@ def test_the_largest_honest_requests_are_answered(address: Address, friend: Neig
 COUNT = 10_000
 NAMES = [f"name-{number}" for number in range(COUNT)]
 NUMBERS = list(range(COUNT))
+IDS = [UUID(int=number) for number in range(1, COUNT)]
 LONG_IDS = [f"{number}".ljust(32_000, "x") for number in range(30)]
 """The partition of a group comes from a hash of each character of its id."""
 UNKNOWN_OFFSETS = [OffsetCommitRequestPartition(number) for number in NUMBERS]
@@ -132,6 +139,13 @@ LARGE: list[tuple[Message, int]] = [
     (DescribeTopicPartitionsRequest(topics=[NamedTopic(name) for name in NAMES]), 0),
     (OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic(name) for name in NAMES]), 5),
     (OffsetCommitRequest("g", topics=[OffsetCommitRequestTopic("t", partitions=UNKNOWN_OFFSETS)]), 8),
+    (OffsetCommitRequest("g", topics=[OffsetCommitRequestTopic(topic_id=topic_id) for topic_id in IDS]), 10),
+    (
+        OffsetFetchRequest(
+            groups=[OffsetFetchRequestGroup("g", topics=[OffsetFetchRequestTopics(topic_id=each) for each in IDS])]
+        ),
+        10,
+    ),
     (ListOffsetsRequest(topics=[ListOffsetsTopic("t", [ListOffsetsPartition(n, timestamp=-1) for n in NUMBERS])]), 7),
     (
         ProduceRequest(
