@@ -16,6 +16,7 @@ from kraft.control.metadata import Metadata
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
+from kraft.coordination.share_offsets import ShareOffsets
 from kraft.coordination.share_partitions import SharePartitions
 from kraft.coordination.share_states import ShareStates
 from kraft.coordination.transactions import Transactions
@@ -45,6 +46,7 @@ class BrokerContext:
     groups: Groups
     transactions: Transactions
     share_states: ShareStates
+    share_offsets: ShareOffsets
     shares: SharePartitions
     channel: ControllerChannel
     catch_up: Callable[[], Awaitable[None]]

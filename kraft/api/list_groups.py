@@ -8,6 +8,7 @@ from __future__ import annotations
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.groups.admin import group_filter, listed, listed_consumers
+from kraft.coordinator.groups.share.description import listed_shares
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_groups_response import ListGroupsResponse
 from kraft.messages.registry import ApiKey
@@ -32,6 +33,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: ListGroups
     for shard in broker.groups.shards():
         response.groups += await in_slices(listed(shard.core.groups, wanted), turns)
         response.groups += await in_slices(listed_consumers(shard.core.consumers.committed, wanted), turns)
+        response.groups += await in_slices(listed_shares(shard.core.shares.committed, wanted), turns)
     return response
 
 

@@ -65,6 +65,8 @@ OFFERED: Final[dict[ListenerType, dict[int, Versions]]] = {
         ApiKey.CONSUMER_GROUP_DESCRIBE: (0, 1),
         ApiKey.LIST_CONFIG_RESOURCES: (0, 1),
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
+        ApiKey.SHARE_GROUP_HEARTBEAT: (1, 1),
+        ApiKey.SHARE_GROUP_DESCRIBE: (1, 1),
         ApiKey.SHARE_FETCH: (1, 2),
         ApiKey.SHARE_ACKNOWLEDGE: (1, 2),
         ApiKey.ADD_RAFT_VOTER: (0, 1),
@@ -74,6 +76,9 @@ OFFERED: Final[dict[ListenerType, dict[int, Versions]]] = {
         ApiKey.WRITE_SHARE_GROUP_STATE: (0, 1),
         ApiKey.DELETE_SHARE_GROUP_STATE: (0, 0),
         ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: (0, 1),
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: (0, 1),
+        ApiKey.ALTER_SHARE_GROUP_OFFSETS: (0, 0),
+        ApiKey.DELETE_SHARE_GROUP_OFFSETS: (0, 0),
     },
     ListenerType.CONTROLLER: {
         ApiKey.FETCH: (12, 18),

@@ -8,6 +8,7 @@ METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 GROUP_VERSION = "group.version"
 TRANSACTION_VERSION = "transaction.version"
+SHARE_VERSION = "share.version"
 ELIGIBLE_LEADER_REPLICAS = "eligible.leader.replicas.version"
 
 #: (release, level of its first IV, number of IVs). Levels rise through all IVs without a gap.
@@ -44,12 +45,14 @@ DEFAULT_METADATA_LEVEL = 21
 
 #: The features that a node registers and reports: (lowest, highest level). A level is here once everything that it
 #: allows is served. kraft.version 0 means static voters, group.version 1 allows consumer groups of KIP-848,
-#: transaction.version 2 bumps the producer epoch at the end of each transaction (KIP-890).
+#: transaction.version 2 bumps the producer epoch at the end of each transaction (KIP-890), share.version 1 allows share
+#: groups (KIP-932).
 SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     METADATA_VERSION: (MIN_METADATA_LEVEL, MAX_METADATA_LEVEL),
     KRAFT_VERSION: (0, 0),
     TRANSACTION_VERSION: (0, 2),
     GROUP_VERSION: (0, 1),
+    SHARE_VERSION: (0, 1),
 }
 
 #: The features of Kafka beside metadata.version, as its tools list them: (highest level, metadata.version of the
@@ -59,7 +62,7 @@ OTHER_FEATURES: dict[str, tuple[int, int]] = {
     TRANSACTION_VERSION: (2, 24),
     GROUP_VERSION: (1, 22),
     ELIGIBLE_LEADER_REPLICAS: (1, 26),
-    "share.version": (1, 28),
+    SHARE_VERSION: (1, 28),
     "streams.version": (1, 29),
 }
 

@@ -151,7 +151,9 @@ class ReplicationSettings:
 
 @attrs.frozen
 class GroupSettings:
-    """Consumer groups and ``__consumer_offsets``. The settings ``group.consumer.*`` are those of KIP-848."""
+    """Consumer groups and ``__consumer_offsets``. The settings ``group.consumer.*`` are those of KIP-848, and
+    ``group.share.*`` those of KIP-932.
+    """
 
     group_min_session_timeout_ms: int = integer(6000, "The shortest session timeout that a member may request.")
     group_max_session_timeout_ms: int = integer(1_800_000, "The longest session timeout that a member may request.")
@@ -190,6 +192,21 @@ class GroupSettings:
         600_000,
         "How often the coordinator searches again for the topics that match regular expressions.",
         limit=at_least(10_000),
+    )
+    group_share_session_timeout_ms: int = integer(
+        45_000, "The session timeout of members of share groups.", limit=at_least(1)
+    )
+    group_share_heartbeat_interval_ms: int = integer(
+        5000, "How often members of share groups send heartbeats.", limit=at_least(1)
+    )
+    group_share_max_size: int = integer(200, "The maximum number of members of a share group.", limit=between(1, 1000))
+    group_share_assignment_interval_ms: int = integer(
+        1000, "The least time between two assignments of a share group.", limit=at_least(0)
+    )
+    group_share_initialize_retry_interval_ms: int = integer(
+        30_000,
+        "The pause before the state of a partition is asked for again; at least offsets.commit.timeout.ms.",
+        limit=at_least(1),
     )
     offset_metadata_max_bytes: int = integer(4096, "The longest metadata text that may go with a committed offset.")
     offsets_load_buffer_size: int = integer(

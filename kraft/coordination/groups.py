@@ -12,10 +12,12 @@ import trio
 from kraft.coordination.regexes import RegexSearches
 from kraft.coordination.shard import ReplySlot, Shard
 from kraft.coordination.shards import Shards
+from kraft.coordination.share_groups import AskShareCoordinator, StateRequests
 from kraft.coordinator.groups.consumer.regexes import RegexesResolved
 from kraft.coordinator.groups.core import ExpireOffsets, ForgetTopics, GroupCoordinator
 from kraft.coordinator.groups.effects import GroupEffects
 from kraft.coordinator.groups.rebalance import CoordinatorSettings
+from kraft.coordinator.groups.share.effects import StatesAnswered
 from kraft.coordinator.groups.transactions import EndTransaction
 from kraft.metadata.image import Image
 from kraft.records.control import EndTransactionMarker
@@ -49,8 +51,10 @@ class Groups:
     world: World
     settings: CoordinatorSettings
     retention_check_interval_ms: int
+    ask_share_coordinator: AskShareCoordinator
     _shards: Shards[GroupCoordinator] = attrs.field(init=False)
     _searches: RegexSearches = attrs.field(init=False)
+    _state_requests: StateRequests = attrs.field(init=False)
     _deleted: set[str] = attrs.Factory(set)
     """Deleted topics, until their offsets are deleted."""
     _deleted_changed: trio.Event = attrs.Factory(trio.Event)
@@ -59,13 +63,14 @@ class Groups:
 
     def __attrs_post_init__(self) -> None:
         self._searches = RegexSearches(self.world)
+        self._state_requests = StateRequests(self.ask_share_coordinator)
         self._shards = Shards(
             OFFSETS_TOPIC,
             self.replicas,
             self.world,
             self._new_core,
             self.settings.offsets_commit_timeout_s,
-            self._begin_searches,
+            self._perform_own,
             committed=_committed_or_stalled,
             before_service=self._forget_missing,
         )
@@ -80,13 +85,15 @@ class Groups:
             partial(_check_producer, partition),
         )
 
-    def _begin_searches(self, shard: GroupShard, effects: GroupEffects) -> None:
-        def report(resolved: RegexesResolved) -> None:
+    def _perform_own(self, shard: GroupShard, effects: GroupEffects) -> None:
+        def report(event: RegexesResolved | StatesAnswered) -> None:
             if shard.is_active:
-                shard.take(resolved)
+                shard.take(event)
 
         for search in effects.searches:
             self._searches.begin(search, report)
+        for request in effects.state_requests:
+            self._state_requests.begin(request, report)
 
     # Called by request handlers.
 
@@ -180,6 +187,7 @@ class Groups:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._expire_offsets, name="offsets expiry")
             nursery.start_soon(self._searches.run, name="regular expressions")
+            nursery.start_soon(self._state_requests.run, name="share state requests")
             nursery.start_soon(self._forget_deleted, name="deleted topics")
             await self._shards.run()
 

@@ -50,6 +50,7 @@ from kraft.coordination.group_metrics import declare_group_metrics
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.coordination.share_channel import ShareStateChannel
+from kraft.coordination.share_offsets import ShareOffsets
 from kraft.coordination.share_partitions import SharePartitions
 from kraft.coordination.share_states import ShareStates
 from kraft.coordination.transactions import Transactions
@@ -350,7 +351,6 @@ class Node:
         lag_max_s = config.replication.replica_lag_time_max_ms / 1000
         replicas = Replicas(config.node_id, self.world, log_directories, config.values, lag_max_s)
         interval_ms = config.groups.offsets_retention_check_interval_ms
-        groups = Groups(replicas, self.world, group_settings(config), interval_ms)
         slots = config.network.max_incremental_fetch_session_cache_slots
         sessions = FetchSessionCache(slots, lambda: self.world.random.randrange(1, 2**31))
         producer_ids = ProducerIds(parts.channel, replicas)
@@ -361,6 +361,7 @@ class Node:
             config, replicas, share_states, connect_to, lambda: auto_topics.create([SHARE_STATE_TOPIC])
         )
         shares = SharePartitions(config, replicas, self.world, share_channel)
+        groups = Groups(replicas, self.world, group_settings(config), interval_ms, share_channel.request)
         coordinators = BrokerCoordinators(groups, transactions, share_states, shares)
         publisher = Publisher(parts.metadata, replicas, coordinators)
         auto_topics = AutoTopicCreation(config, parts.channel, publisher.catch_up)
@@ -372,6 +373,7 @@ class Node:
             groups,
             transactions,
             share_states,
+            ShareOffsets(config, replicas, connect_to, share_channel.request),
             shares,
             parts.channel,
             publisher.catch_up,

@@ -12,7 +12,7 @@ from kraft.config.listeners import Endpoint
 from kraft.config.topic import LogConfig
 from kraft.control.metadata import SnapshotPolicy
 from kraft.controller.context import ControllerConfig
-from kraft.coordinator.groups.rebalance import ConsumerProtocolSettings, CoordinatorSettings
+from kraft.coordinator.groups.rebalance import ConsumerProtocolSettings, CoordinatorSettings, ShareProtocolSettings
 from kraft.node.open_files import FileBudget
 from kraft.raft.timing import Timing
 from kraft.rpc.plane import Plane
@@ -110,6 +110,16 @@ def group_settings(config: NodeConfig) -> CoordinatorSettings:
             may_upgrade=policy in ("upgrade", "bidirectional"),
             may_downgrade=policy in ("downgrade", "bidirectional"),
             regex_refresh_interval_s=groups.group_consumer_regex_refresh_interval_ms / 1000,
+        ),
+        share=ShareProtocolSettings(
+            session_timeout_s=groups.group_share_session_timeout_ms / 1000,
+            heartbeat_interval_s=groups.group_share_heartbeat_interval_ms / 1000,
+            max_size=groups.group_share_max_size,
+            assignment_interval_s=groups.group_share_assignment_interval_ms / 1000,
+            initialize_retry_interval_s=max(
+                groups.group_share_initialize_retry_interval_ms, groups.offsets_commit_timeout_ms
+            )
+            / 1000,
         ),
     )
 

@@ -42,6 +42,7 @@ from kraft.coordination.group_metrics import declare_group_metrics
 from kraft.coordination.groups import Groups
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.coordination.share_channel import ShareStateChannel
+from kraft.coordination.share_offsets import ShareOffsets
 from kraft.coordination.share_partitions import SharePartitions
 from kraft.coordination.share_states import ShareStates
 from kraft.coordination.transactions import Transactions
@@ -260,7 +261,6 @@ class ZooKeeperNode:
         config, world = self.config, self.world
         lag_max_s = config.replication.replica_lag_time_max_ms / 1000
         replicas = Replicas(config.node_id, world, directories, config.values, lag_max_s)
-        groups = Groups(replicas, world, group_settings(config), config.groups.offsets_retention_check_interval_ms)
         configs = ConfigStore(sessions)
         connect_to = partial(connect, dial=world.dial)
         transactions = Transactions(config, replicas, world, lambda: producer_ids.take(), connect_to)
@@ -268,6 +268,8 @@ class ZooKeeperNode:
         share_states = ShareStates(config, replicas, world)
         share_channel = ShareStateChannel(config, replicas, share_states, connect_to, lambda: None)
         shares = SharePartitions(config, replicas, world, share_channel)
+        interval_ms = config.groups.offsets_retention_check_interval_ms
+        groups = Groups(replicas, world, group_settings(config), interval_ms, share_channel.request)
         coordinators = BrokerCoordinators(groups, transactions, share_states, shares)
         commands = ControllerCommands(replicas, coordinators, configs.topics)
         address = self._address(replicas)
@@ -282,6 +284,7 @@ class ZooKeeperNode:
             groups,
             transactions,
             share_states,
+            ShareOffsets(config, replicas, connect_to, share_channel.request),
             shares,
             channel,
             trio.lowlevel.checkpoint,

@@ -23,6 +23,7 @@ from tests.support.quorums import append, committed_image
                 "group.version": (0, 1),
                 "kraft.version": (0, 0),
                 "metadata.version": (7, 30),
+                "share.version": (0, 1),
                 "transaction.version": (0, 2),
             },
         ),

@@ -123,8 +123,14 @@ def test_format_with_a_release(config: Path, tmp_path: Path, release: str, level
     ("options", "levels"),
     [
         (["-f", "group.version=1"], {"metadata.version": 21, "group.version": 1}),
-        (["-r", "4.3"], {"metadata.version": 30, "group.version": 1, "transaction.version": 2}),
-        (["-r", "4.3", "-f", "group.version=0"], {"metadata.version": 30, "transaction.version": 2}),
+        (
+            ["-r", "4.3"],
+            {"metadata.version": 30, "group.version": 1, "share.version": 1, "transaction.version": 2},
+        ),
+        (
+            ["-r", "4.3", "-f", "group.version=0"],
+            {"metadata.version": 30, "share.version": 1, "transaction.version": 2},
+        ),
         (["-f", "transaction.version=1"], {"metadata.version": 21, "transaction.version": 1}),
         (["-r", "3.9", "-f", "group.version=1"], {"metadata.version": 21, "group.version": 1}),
     ],

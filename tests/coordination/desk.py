@@ -19,6 +19,7 @@ from kraft.broker.leadership import FollowerFetched
 from kraft.control.metadata import Metadata
 from kraft.coordination.groups import Groups
 from kraft.coordinator.groups.rebalance import CoordinatorSettings
+from kraft.coordinator.share.core import ShareStateRequest
 from kraft.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 from kraft.messages.leader_and_isr_request import (
     LeaderAndIsrPartitionState,
@@ -267,12 +268,18 @@ class Later:
         return self.result
 
 
+async def no_share_coordinator(request: ShareStateRequest) -> Any:
+    """Refuse each request, as a broker does without ``__share_group_state``."""
+    await trio.lowlevel.checkpoint()
+    raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
 @asynccontextmanager
 async def desk_in(
     path: Path,
     *,
     replicas: tuple[int, ...] = (LEADER, FOLLOWER),
-    coordinator: Callable[[Replicas], Any] = lambda held: Groups(held, WORLD, SETTINGS, 600_000),
+    coordinator: Callable[[Replicas], Any] = lambda held: Groups(held, WORLD, SETTINGS, 600_000, no_share_coordinator),
     **static: str,
 ) -> AsyncIterator[Desk]:
     """A broker that leads ``__consumer_offsets-0`` from when the test calls ``registered``; topics ``t`` and ``u``."""
@@ -305,7 +312,7 @@ async def commanded_desk_in(path: Path) -> AsyncIterator[CommandedDesk]:
     directory = LogDirectory(str(path), -1, MetaProperties("cluster", LEADER), LastStop.CLEAN)
     held = Replicas(LEADER, WORLD, [directory], {})
     await held.load(None)
-    groups = Groups(held, WORLD, SETTINGS, 600_000)
+    groups = Groups(held, WORLD, SETTINGS, 600_000, no_share_coordinator)
 
     async def topic_configs(names: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         await trio.lowlevel.checkpoint()

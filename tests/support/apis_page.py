@@ -25,6 +25,7 @@ Notes:
 - Producers whose epoch rises with each transaction (KIP-890) need `transaction.version` 2. Other producers keep the
   first protocol at every level.
 - The consumer group protocol of KIP-848 needs `group.version` 1, without which a heartbeat gets UNSUPPORTED_VERSION.
+- Share groups (KIP-932) need `share.version` 1, without which their requests get UNSUPPORTED_VERSION.
 - Only PLAINTEXT listeners exist yet, and no ACLs and no quotas. The columns "needs" and "quota" have the operation that
   Apache Kafka authorizes, and the client quota that it charges.
 """

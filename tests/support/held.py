@@ -93,6 +93,7 @@ def serving(replicas: Replicas) -> BrokerContext:
         absent,
         absent,
         absent,
+        absent,
         sessions,
         absent,
         absent,
