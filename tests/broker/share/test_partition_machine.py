@@ -127,6 +127,24 @@ class SharePartitionMachine(RuleBasedStateMachine):
             if model.state == "free" and model.pending is None:
                 model.state = "done"
 
+    @precondition(lambda self: self.held())
+    @rule(data=st.data(), size=st.integers(1, 6), single=st.booleans())
+    def acknowledge_held(self, data: Any, size: int, *, single: bool) -> None:
+        """Acknowledge what a member holds, from one of its records on."""
+        first = data.draw(st.sampled_from(self.held()))
+        member = self.records[first].holder
+        while not self.is_held(first + size - 1, member):
+            size -= 1
+        kinds = st.lists(st.sampled_from([1, 1, 2, 2, 3, 0, RENEW]), min_size=size, max_size=size)
+        self.acknowledge(member, first, size, data.draw(kinds), single=single)
+
+    def held(self) -> list[int]:
+        return [
+            offset
+            for offset, model in self.records.items()
+            if offset >= self.partition.start_offset and self.is_held(offset, model.holder)
+        ]
+
     @rule(
         member=st.sampled_from(MEMBERS),
         first=st.integers(0, 60),
@@ -134,6 +152,9 @@ class SharePartitionMachine(RuleBasedStateMachine):
         types=st.lists(st.integers(0, RENEW), min_size=6, max_size=6),
         single=st.booleans(),
     )
+    def acknowledge_any(self, member: str, first: int, size: int, types: list[int], *, single: bool) -> None:
+        self.acknowledge(member, first, size, types, single=single)
+
     def acknowledge(self, member: str, first: int, size: int, types: list[int], *, single: bool) -> None:
         types = types[:1] if single else types[:size]
         last = first + size - 1
@@ -263,4 +284,4 @@ class SharePartitionMachine(RuleBasedStateMachine):
 
 
 TestSharePartition = SharePartitionMachine.TestCase
-TestSharePartition.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestSharePartition.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
