@@ -342,7 +342,9 @@ class Shard(Generic[C]):
             written = self._uncommitted[0]
             effects = self.core.new_effects()
             done.append(effects)
-            yield from self.core.in_steps(self.clock.now_s(), Committed(written.effects.append), effects)
+            records = written.effects.append
+            committed = Committed(records, written.end_offset - len(records))
+            yield from self.core.in_steps(self.clock.now_s(), committed, effects)
             yield from _answered(effects.replies)
             self._uncommitted.popleft()
             yield from _answered(written.effects.replies_once_committed)
@@ -387,4 +389,4 @@ def _records(partition: HostedPartition) -> Iterator[StoredRecord]:
                 yield StoredRecord(None, None, header.producer_id, marker.committed)
         else:
             producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
-            yield StoredRecord(record.key, record.value, producer_id)
+            yield StoredRecord(record.key, record.value, producer_id, offset=record.offset)

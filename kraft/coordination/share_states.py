@@ -75,6 +75,15 @@ class ShareStates:
             for shard in self._shards.all():
                 while shard.is_active and await shard.perform(TidyShareStates()):
                     pass
+                if shard.is_active:
+                    self._prune(shard)
+
+    def _prune(self, shard: Shard[ShareCoordinator]) -> None:
+        """Delete the records before the oldest snapshot (``performRecordPruning``). The topic is not compacted."""
+        partition, offset = shard.partition, shard.core.redundant_offset
+        if partition.log.log_start_offset < offset <= partition.high_watermark:
+            partition.log.delete_records(offset)
+            partition.wake()
 
     async def run(self) -> None:
         """Run the shards and tidy their states, forever."""

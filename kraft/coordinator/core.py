@@ -42,6 +42,7 @@ class StoredRecord(NamedTuple):
     value: bytes | None
     producer_id: int = NO_PRODUCER_ID
     is_committed: bool | None = None
+    offset: int = -1
 
 
 @attrs.frozen
@@ -66,9 +67,10 @@ class TransactionalBatch:
 
 @attrs.frozen
 class Committed(Generic[R]):
-    """Records of an earlier step are committed, in the order in which they were appended."""
+    """Records of an earlier step are committed, in the order in which they were appended, from ``base_offset`` on."""
 
     records: list[R]
+    base_offset: int = -1
 
 
 @attrs.frozen

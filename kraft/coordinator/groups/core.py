@@ -302,7 +302,7 @@ class GroupCoordinator:
         Raises:
             DecodeError: a record is damaged.
         """
-        for key, value, producer_id, is_committed in records:
+        for key, value, producer_id, is_committed, _ in records:
             record = None if key is None else decode_record(key, value, producer_id)
             if is_committed is not None:
                 for cost in self.offsets.end(producer_id, is_committed=is_committed):

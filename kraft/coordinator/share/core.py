@@ -127,6 +127,8 @@ class ShareEntry:
     state_epoch: int
     leader_epoch: int
     updates: int = 0
+    snapshot_offset: int = 0
+    """The offset of the last committed snapshot."""
 
 
 @attrs.define
@@ -160,7 +162,11 @@ class ShareCoordinator:
                 effects.replies_once_committed.append((token, reply))
             case TidyShareStates():
                 yield from self._tidy(now, effects)
-            case Committed() | CoordinatorDeadlineReached():
+            case Committed():
+                for offset, record in enumerate(event.records, event.base_offset):
+                    self._note_snapshot(record, offset)
+                    yield 1
+            case CoordinatorDeadlineReached():
                 yield 1
             case _:
                 raise TypeError(f"not an event of the share coordinator: {event!r}")
@@ -363,11 +369,22 @@ class ShareCoordinator:
         Raises:
             DecodeError: a record is damaged.
         """
-        for key, value, *_ in records:
-            record = yield from decode_share_record(key, value)
+        for stored in records:
+            record = yield from decode_share_record(stored.key, stored.value)
             if record is not None:
                 yield from self._replay(record)
-            yield len(key or b"") + len(value or b"")
+                self._note_snapshot(record, stored.offset)
+            yield len(stored.key or b"") + len(stored.value or b"")
+
+    def _note_snapshot(self, record: ShareRecord, offset: int) -> None:
+        entry = self.entries.get(record.share_partition)
+        if entry is not None and isinstance(record.change, ShareState):
+            entry.snapshot_offset = max(entry.snapshot_offset, offset)
+
+    @property
+    def redundant_offset(self) -> int:
+        """No load needs the committed records below this offset: each state has a later snapshot."""
+        return min((entry.snapshot_offset for entry in self.entries.values()), default=0)
 
     def begin(self, now: float, effects: ShareEffects) -> Steps[None]:
         """The states have no timeouts, and leave nothing unfinished."""

@@ -8,7 +8,7 @@ from uuid import UUID
 import attrs
 import pytest
 
-from kraft.coordinator.core import CoordinatorRequest, StoredRecord
+from kraft.coordinator.core import Committed, CoordinatorRequest, StoredRecord
 from kraft.coordinator.share.core import ShareCoordinator, ShareStateRequest, ShareWorld, TidyShareStates
 from kraft.coordinator.share.records import ShareUpdate
 from kraft.coordinator.share.state import SharePartitionKey, ShareState
@@ -58,7 +58,10 @@ class ShareDesk:
 
     def send(self, data: Any, key: SharePartitionKey = KEY, now: float = 1.0) -> Any:
         effects = self.core.step(now, CoordinatorRequest("token", ShareStateRequest(key, data), 0))
+        base_offset = len(self.log)
         self.log += effects.append
+        if effects.append:
+            self.core.step(now, Committed(effects.append, base_offset))
         [(token, reply)] = effects.replies_once_committed
         assert token == "token"
         assert not effects.replies
@@ -84,7 +87,7 @@ class ShareDesk:
 
     def reloaded(self) -> ShareCoordinator:
         core = self.new_core()
-        finished(core.load(StoredRecord(each.key, each.value) for each in self.log))
+        finished(core.load(StoredRecord(each.key, each.value, offset=n) for n, each in enumerate(self.log)))
         return core
 
 
@@ -214,3 +217,31 @@ def test_a_cold_state_gets_one_snapshot(desk: ShareDesk) -> None:
     [snapshot] = desk.core.step(400.0, TidyShareStates()).append
     assert isinstance(snapshot.change, ShareState)
     assert not desk.core.step(900.0, TidyShareStates()).append
+
+
+def test_records_before_the_oldest_snapshot_are_redundant(desk: ShareDesk) -> None:
+    """``ShareCoordinatorOffsetsManager``: the oldest of the last snapshots of all share partitions."""
+    other = KEY._replace(group_id="h")
+    desk.initialize()
+    desk.send(initialize_request.PartitionData(0, 1, -1), other)
+    assert desk.core.redundant_offset == 0
+    for offset in range(4):
+        desk.write(offset * 2, offset * 2)
+    assert isinstance(desk.log[5].change, ShareState)
+    assert desk.core.redundant_offset == desk.reloaded().redundant_offset == 1
+    desk.send(delete_request.PartitionData(0), other)
+    assert desk.core.redundant_offset == desk.reloaded().redundant_offset == 5
+    desk.log = desk.log[:0] + desk.log[5:]
+    assert desk.reloaded().entries.keys() == desk.core.entries.keys()
+
+
+def test_an_uncommitted_snapshot_makes_nothing_redundant(desk: ShareDesk) -> None:
+    desk.initialize()
+    for offset in range(3):
+        desk.write(offset * 2, offset * 2)
+    data = write_request.PartitionData(0, 1, 5, 0, 0, [])
+    effects = desk.core.step(1.0, CoordinatorRequest("token", ShareStateRequest(KEY, data), 0))
+    assert isinstance(effects.append[0].change, ShareState)
+    assert desk.core.redundant_offset == 0
+    desk.core.step(1.0, Committed(effects.append, 9))
+    assert desk.core.redundant_offset == 9
