@@ -97,6 +97,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*", "supportedFeatures.*", FEATURES),
     ],
     "reassignments": [Allowed("*: no topics", "errorMessage", NO_TEXT)],
+    "share_requests_without_the_feature": [Allowed("*", "errorMessage", TEXTS)],
     "update_features": [
         Allowed("*", "results.*.errorMessage", NO_TEXT, V4),
         *(Allowed("*", path, AS_A_WHOLE, V3) for path in ("errorCode", "errorMessage", "results")),

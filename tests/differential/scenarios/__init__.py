@@ -14,6 +14,7 @@ from tests.differential.scenarios import (
     produce,
     quorum,
     read,
+    shares,
     topics,
     voter,
 )
@@ -70,6 +71,9 @@ SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         groups.rebalance,
         groups.offsets,
         groups.inspected,
+        shares.share_states,
+        shares.share_state_epochs,
+        shares.share_requests_without_the_feature,
         broken.broken_frames,
         broken.unserved_requests,
         broken.odd_but_good,
