@@ -56,8 +56,8 @@ class SharePartitionMachine(RuleBasedStateMachine):
         self.now = 0.0
         self.settings = SharePartitionSettings(MAX_DELIVERIES, LOCK_S, max_in_flight=12)
         self.partition = SharePartition(lambda: self.settings, 0)
-        self.batches: list[tuple[int, int]] = []
-        self.end = 0
+        self.batches = [(0, 3), (4, 4), (5, 9)]
+        self.end = 10
         self.start = 0
         self.records: dict[int, Model] = {}
         self.transitions: list[ShareTransition] = []
@@ -147,12 +147,13 @@ class SharePartitionMachine(RuleBasedStateMachine):
 
     @rule(
         member=st.sampled_from(MEMBERS),
-        first=st.integers(0, 60),
+        ahead=st.integers(-2, 14),
         size=st.integers(1, 6),
         types=st.lists(st.integers(0, RENEW), min_size=6, max_size=6),
         single=st.booleans(),
     )
-    def acknowledge_any(self, member: str, first: int, size: int, types: list[int], *, single: bool) -> None:
+    def acknowledge_any(self, member: str, ahead: int, size: int, types: list[int], *, single: bool) -> None:
+        first = max(self.partition.start_offset + ahead, 0)
         self.acknowledge(member, first, size, types, single=single)
 
     def acknowledge(self, member: str, first: int, size: int, types: list[int], *, single: bool) -> None:
