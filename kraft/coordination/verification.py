@@ -27,6 +27,7 @@ from kraft.messages.add_partitions_to_txn_request import (
 from kraft.messages.add_partitions_to_txn_response import AddPartitionsToTxnResponse
 from kraft.messages.registry import ApiKey
 from kraft.metadata.partitions import NO_LEADER
+from kraft.metrics import Registry
 from kraft.quorum.peers import Connect
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connection
@@ -40,6 +41,7 @@ BATCHED_VERSION = 4
 _MAX_WAITING = 1_000
 """Not a Kafka setting. The producers that wait for one coordinator. Further ones retry."""
 _PER_REQUEST = 100
+_METRICS = ("kafka.server", "AddPartitionsToTxnManager")
 
 Verdicts = Mapping[tuple[str, int], ErrorCode]
 """The error of each partition of one transaction, or NONE."""
@@ -68,6 +70,7 @@ class TransactionVerification:
     config: NodeConfig
     replicas: Replicas
     connect: Connect
+    registry: Registry
     _senders: dict[int, _Sender] = attrs.Factory(dict)
     _starting: list[_Sender] = attrs.Factory(list)
     _started: trio.Event = attrs.Factory(trio.Event)
@@ -96,12 +99,19 @@ class TransactionVerification:
         producer_id, producer_epoch = producer
         named = [AddPartitionsToTxnTopic(name, list(indexes)) for name, indexes in topics.items()]
         waiting = _Waiting(AddPartitionsToTxnTransaction(transactional_id, producer_id, producer_epoch, not add, named))
+        began_s = trio.current_time()
         sender.add(waiting)
         with trio.move_on_after(self.config.network.request_timeout_ms / 1000):
             await waiting.arrived.wait()
         if waiting.verdicts is None:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION)
+        self._measure(trio.current_time() - began_s, waiting.verdicts)
         return waiting.verdicts
+
+    def _measure(self, duration_s: float, verdicts: Verdicts) -> None:
+        self.registry.histogram(*_METRICS, "VerificationTimeMs", scale=0.001).record(int(duration_s * 1_000_000))
+        failures = sum(1 for code in verdicts.values() if code is not ErrorCode.NONE)
+        self.registry.meter(*_METRICS, "VerificationFailureRate").count += failures
 
     def _sender(self, transactional_id: str) -> _Sender:
         count = self.replicas.partition_count(TRANSACTION_TOPIC)

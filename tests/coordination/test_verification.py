@@ -26,6 +26,7 @@ from kraft.messages.add_partitions_to_txn_response import (
 from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.registry import ApiKey
 from kraft.messages.topic_record import TopicRecord
+from kraft.metrics import Histogram, Registry
 from kraft.rpc.client import Connection, Disconnected
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -96,7 +97,8 @@ async def verifying(path: Path, coordinator: Coordinator, *, leader: int = 2) ->
             partition_id=0, topic_id=STATE_ID, replicas=[2], isr=[2], leader=leader, leader_epoch=0, partition_epoch=0
         ),
     )
-    verification = TransactionVerification(CONFIG, broker.replicas, cast(Any, coordinator.connect))
+    connect = cast(Any, coordinator.connect)
+    verification = TransactionVerification(CONFIG, broker.replicas, connect, Registry())
     async with trio.open_nursery() as nursery:
         nursery.start_soon(verification.run)
         yield verification
@@ -124,6 +126,25 @@ async def test_what_waits_goes_in_one_request(tmp_path: Path, autojump_clock: tr
     confirmed = {("t", 0): ErrorCode.NONE, ("t", 1): ErrorCode.NONE}
     assert found["a"] == found["b"] == found["b again"] == confirmed
     assert found["c"] == dict.fromkeys(confirmed, ErrorCode.INVALID_TXN_STATE)
+
+
+async def test_verifications_are_measured(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    """``AddPartitionsToTxnManager``: the time of each verification, and the partitions that were not confirmed."""
+    coordinator = Coordinator(codes={"b": ErrorCode.INVALID_TXN_STATE})
+    async with verifying(tmp_path, coordinator) as verification, trio.open_nursery() as nursery:
+
+        async def verify() -> None:
+            await verification.verify("b", (7, 1), {"t": [0, 1]}, add=False)
+
+        nursery.start_soon(verify)
+        await trio.sleep(2)
+        coordinator.answers.set()
+    of = "kafka.server:type=AddPartitionsToTxnManager,name="
+    assert verification.registry.get(f"{of}VerificationFailureRate").value == 2
+    times = verification.registry.get(f"{of}VerificationTimeMs")
+    assert isinstance(times, Histogram)
+    assert times.count == 1
+    assert times.largest == pytest.approx(2_000_000, abs=1)
 
 
 async def test_a_broken_connection_fails_what_was_sent(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
