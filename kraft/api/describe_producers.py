@@ -55,7 +55,8 @@ def _one(broker: BrokerContext, topic: str, index: int) -> PartitionResponse:
     try:
         if not is_valid_topic_name(topic):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
-        producers = broker.replicas.replica_of(topic, index).log.producers
+        replica = broker.replicas.partitions.get(topic, {}).get(index)
+        producers = (replica or broker.replicas.leader_of(topic, index)).log.producers
     except KafkaError as refused:
         answer.error_code = refused.code
         if not broker.replicas.partition_count(topic):

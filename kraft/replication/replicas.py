@@ -126,11 +126,6 @@ class Replicas:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
-    def replica_of(self, topic: str, index: int) -> HostedPartition:
-        """Return the partition, if this broker has a replica of it. Raises as :meth:`leader_of`."""
-        partition = self.partitions.get(topic, {}).get(index)
-        return self.leader_of(topic, index) if partition is None else partition
-
     def name_of(self, topic_id: UUID) -> str:
         """Return the name of a topic. Raises KafkaError UNKNOWN_TOPIC_ID."""
         topic = self.image.topics.get(topic_id)
