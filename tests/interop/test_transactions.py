@@ -24,6 +24,7 @@ from tests.support.transactional_state import (
     TRANSACTION_STATE,
     assert_no_transaction_hangs,
     read_committed,
+    upgrade_transactions,
 )
 from tests.support.writer import Writer
 
@@ -38,8 +39,8 @@ STATE, OFFSETS, OUT, OPEN = EVERYTHING = [(TRANSACTION_STATE, 0), (GROUP_OFFSETS
 
 @pytest.mark.timeout(180 + 10 * MOVES)
 def test_every_outcome_is_exact_while_coordinators_move(tmp_path: Path) -> None:
-    """KIP-98: the next coordinator "will load" the state "from the transaction log". Brokers of both kinds write the
-    same records, so each one continues the transactions of the other.
+    """KIP-98: the next coordinator loads the state from the log. Brokers of both kinds write the same records, so each
+    one continues the transactions of the other. In the middle the cluster goes to ``transaction.version`` 2 (KIP-890).
     """
     nodes = members(controllers=[OURS], brokers=[OURS, APACHE_4, OURS])
     with running_cluster(tmp_path, nodes, **QUICK_FAILOVER, **COORDINATED) as cluster:
@@ -62,10 +63,12 @@ def test_every_outcome_is_exact_while_coordinators_move(tmp_path: Path) -> None:
                     wait_for_all_in_sync(cluster, traffic, EVERYTHING)
                 else:
                     lead(cluster, traffic, {coordinator: [STATE, OPEN], leader: [OFFSETS, OUT]})
+                if move == MOVES // 2:
+                    upgrade_transactions(servers)
                 opened.end(is_committed=is_committed)
         print(f"{copier.committed} committed, {copier.aborted} aborted; {copier.failures}")
         assert not writer.failures
-        assert_no_transaction_hangs(cluster, [OUT, OPEN, OFFSETS], LIMIT_S)
+        assert_no_transaction_hangs(servers, [OUT, OPEN, OFFSETS], LIMIT_S)
         assert read_committed(servers, *OUT) == [b"%d" % number for number in range(writer.written)]
         assert read_committed(servers, *OPEN) == expected
         assert_equal_replicas(cluster, EVERYTHING, LIMIT_S)

@@ -55,6 +55,12 @@ class Traffic:
         new = cka.NewTopic(topic, partitions, replication_factor, config=values)
         self.admin.create_topics([new])[topic].result(TIMEOUT_S)
 
+    def create_at(self, topic: str, brokers: list[int], **configs: str) -> None:
+        """Create a topic with one partition on these brokers. Raises as ``create``."""
+        values = {key.replace("_", "."): value for key, value in configs.items()}
+        new = cka.NewTopic(topic, 1, replica_assignment=[brokers], config=values)
+        self.admin.create_topics([new])[topic].result(TIMEOUT_S)
+
     def delete(self, topic: str) -> None:
         self.admin.delete_topics([topic])[topic].result(TIMEOUT_S)
 

@@ -63,7 +63,7 @@ def test_every_outcome_is_exact_over_kills_of_the_coordinator(tmp_path: Path) ->
                 wait_for_all_in_sync(cluster, traffic, EVERYTHING)
         print(f"{copier.committed} committed, {copier.aborted} aborted; {copier.failures}")
         assert not writer.failures
-        assert_no_transaction_hangs(cluster, [*TARGETS, OPEN, OFFSETS], LIMIT_S)
+        assert_no_transaction_hangs(servers, [*TARGETS, OPEN, OFFSETS], LIMIT_S)
         copied = [b"%d" % number for number in range(writer.written)]
         assert [read_committed(servers, *each) for each in TARGETS] == [copied] * len(TARGETS)
         assert read_committed(servers, *OPEN) == expected

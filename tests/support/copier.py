@@ -25,6 +25,7 @@ ABORTED_EVERY = 4
 GROUP = "copier"
 """The group, and the transactional id."""
 ABORTED = b"aborted"
+PRODUCER = {"linger.ms": 0, "transaction.timeout.ms": 300_000}
 _CALL_S = 10.0
 
 
@@ -46,8 +47,8 @@ def insist(call: Callable[..., Any], *arguments: Any, limit_s: float = LIMIT_S) 
 class Copier:
     """A thread that copies partition 0 of ``source`` to each of the first ``partitions`` of ``target``.
 
-    It runs until the block ends, and then until all of ``source`` is copied, unless the block failed. ``failures`` are
-    errors that it survived.
+    It runs until the block ends, and then until all of ``source`` is copied, unless the block failed. ``copied`` is
+    its position, and ``failures`` are errors that it survived.
     """
 
     def __init__(self, bootstrap_servers: str, source: str, target: str, partitions: int) -> None:
@@ -60,7 +61,7 @@ class Copier:
         self._last = threading.Event()
         self._thread = threading.Thread(target=self._run, name="copier", daemon=True)
         self._end = 0
-        self._position = 0
+        self.copied = 0
         self.committed = 0
         self.aborted = 0
         self.failures: list[str] = []
@@ -78,7 +79,7 @@ class Copier:
             _, self._end = consumer.get_watermark_offsets(where, LIMIT_S)
         self._last.set()
         self._thread.join(2 * LIMIT_S)
-        assert self._position >= self._end, (self._position, self._end, self.failures)
+        assert self.copied >= self._end, (self.copied, self._end, self.failures)
         self._consumer.close()
 
     def wait_for_more(self, count: int) -> None:
@@ -94,11 +95,11 @@ class Copier:
                 self.failures.append(str(failed))
 
     def _is_done(self) -> bool:
-        return self._last.is_set() and self._position >= self._end
+        return self._last.is_set() and self.copied >= self._end
 
     def _copy(self) -> None:
         """Copy with one producer, until all is copied. Raises KafkaException after a fatal error."""
-        producer = ck.Producer({**self._settings, "transactional.id": GROUP, "linger.ms": 0})
+        producer = ck.Producer({**self._settings, **PRODUCER, "transactional.id": GROUP})
         insist(producer.init_transactions)
         self._rewind()
         messages: list[Any] = []
@@ -132,7 +133,7 @@ class Copier:
         self._fill(producer, [each.value() for each in messages], position)
         insist(producer.commit_transaction)
         self.committed += 1
-        self._position = position
+        self.copied = position
 
     def _fill(self, producer: Any, values: list[bytes], position: int) -> None:
         producer.begin_transaction()
@@ -150,16 +151,16 @@ class Copier:
                 return found
             return None
 
-        self._position = max(eventually(committed, LIMIT_S).offset, 0)
-        self._consumer.assign([ck.TopicPartition(self._source, 0, self._position)])
+        self.copied = max(eventually(committed, LIMIT_S).offset, 0)
+        self._consumer.assign([ck.TopicPartition(self._source, 0, self.copied)])
 
 
 class OpenTransaction:
     """A transaction with one record, which the cluster has acknowledged, until :meth:`end`."""
 
     def __init__(self, bootstrap_servers: str, transactional_id: str, topic: str, value: bytes) -> None:
-        settings = {"bootstrap.servers": bootstrap_servers, "transactional.id": transactional_id, "linger.ms": 0}
-        self._producer = ck.Producer({**CLIENT, **settings})
+        settings = {"bootstrap.servers": bootstrap_servers, "transactional.id": transactional_id}
+        self._producer = ck.Producer({**CLIENT, **PRODUCER, **settings})
         self.value = value
         insist(self._producer.init_transactions)
         self._producer.begin_transaction()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from typing import Any
 
 import confluent_kafka as ck
 import kafka
 from confluent_kafka import admin as cka
+from kafka.errors import KafkaError
 
-from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.writer import CLIENT
 
@@ -44,11 +45,33 @@ def open_transactions(bootstrap_servers: str) -> list[str]:
     return [f"{each.transactional_id}: {each.state}" for each in listed if each.state not in BETWEEN_TRANSACTIONS]
 
 
-def assert_no_transaction_hangs(cluster: Cluster, partitions: Sequence[tuple[str, int]], limit_s: float) -> None:
+def described_transactions(bootstrap_servers: str) -> dict[str, Any]:
+    """The transactional ids of all coordinators, as DescribeTransactions shows them (KIP-664).
+
+    Raises:
+        KafkaError: a coordinator loads them, or one of them expires meanwhile.
+    """
+    with contextlib.closing(kafka.KafkaAdminClient(bootstrap_servers=bootstrap_servers)) as admin:
+        listed = [each.transactional_id for listings in admin.list_transactions().values() for each in listings]
+        found: dict[str, Any] = admin.describe_transactions(listed) if listed else {}
+    return found
+
+
+def assert_no_transaction_hangs(servers: str, partitions: Sequence[tuple[str, int]], limit_s: float) -> None:
     """Wait until no transactional id has an open transaction and all of each partition is stable."""
-    servers = cluster.bootstrap_servers
-    eventually(lambda: not open_transactions(servers), limit_s)
-    eventually(lambda: all(stable == end for stable, end in stable_offsets(servers, partitions)), limit_s)
+
+    def none_is_open() -> bool:
+        with contextlib.suppress(KafkaError):  # while a coordinator loads its partition
+            return not open_transactions(servers)
+        return False
+
+    def all_is_stable() -> bool:
+        with contextlib.suppress(ck.KafkaException):  # while a broker learns of its leadership
+            return all(stable == end for stable, end in stable_offsets(servers, partitions))
+        return False
+
+    eventually(none_is_open, limit_s)
+    eventually(all_is_stable, limit_s)
 
 
 def read_committed(bootstrap_servers: str, topic: str, partition: int) -> list[bytes]:
@@ -69,3 +92,9 @@ def read_committed(bootstrap_servers: str, topic: str, partition: int) -> list[b
     eventually(read, READ_S)
     consumer.close()
     return values
+
+
+def upgrade_transactions(bootstrap_servers: str) -> None:
+    """Finalize ``transaction.version`` 2 (KIP-890)."""
+    with contextlib.closing(kafka.KafkaAdminClient(bootstrap_servers=bootstrap_servers)) as admin:
+        assert admin.update_features({"transaction.version": 2}) == {"transaction.version": "OK"}
