@@ -27,6 +27,8 @@ SETTINGS = {
     "share.coordinator.state.topic.min.isr": "1",
     "metadata.max.idle.interval.ms": "0",
     "metadata.log.max.record.bytes.between.snapshots": "300",
+    # The records of the scenarios are years old, and Apache's retention looks at them 30 s after its start.
+    "log.retention.ms": "-1",
 }
 #: Nothing may happen by itself while a scenario runs.
 NEVER_MS = str(3_600_000)
