@@ -325,3 +325,15 @@ def test_classic_members_need_a_protocol_in_common() -> None:
     for name, code in (("sticky", CODES.INCONSISTENT_GROUP_PROTOCOL), ("range", CODES.MEMBER_ID_REQUIRED)):
         answer = desk.answers[desk.join(protocols=[(name, subscription("t"))])]
         assert answer.error_code == code
+
+
+def test_a_classic_member_that_is_silent_after_the_upgrade_is_fenced() -> None:
+    """Apache: ``convertToConsumerGroup`` schedules the session timeout that each classic member brought."""
+    desk = ConsumerDesk(t=2)
+    classic_group(desk, [0], [1])
+    member = Member(desk, "m1")
+    for _ in range(3):
+        desk.pass_time(SESSION_S / 2)
+        member.beat()
+    assert set(desk.consumer_group.members) == {"m1"}
+    assert held(member) == [0, 1]
