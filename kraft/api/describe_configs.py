@@ -157,7 +157,8 @@ def _entries(
     if resource.resource_type == ResourceType.GROUP:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-        return describe_group(image.config(ResourceType.GROUP, name), node.config.groups, resource.configuration_keys)
+        broker = node.config.groups, node.config.share
+        return describe_group(image.config(ResourceType.GROUP, name), broker, resource.configuration_keys)
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource.resource_type}")
 
 

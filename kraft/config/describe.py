@@ -14,8 +14,7 @@ import attrs
 from kraft.config.broker import BROKER_CONFIGS
 from kraft.config.client_metrics import CLIENT_METRICS_CONFIGS
 from kraft.config.dynamic import APPLIED_AT_ONCE
-from kraft.config.group import GROUP_CONFIGS, broker_name
-from kraft.config.log_settings import GroupSettings
+from kraft.config.group import GROUP_CONFIGS, BrokerSettings, broker_setting
 from kraft.config.setting import ConfigKey, ConfigType, Synonym, to_text
 from kraft.config.throttle_settings import THROTTLE_CONFIGS
 from kraft.config.topic import TOPIC_CONFIGS, TOPIC_DEFAULT_CONFIGS, in_topic_units
@@ -106,14 +105,14 @@ def describe_client_metrics(values: Mapping[str, str], names: Iterable[str] | No
 
 
 def describe_group(
-    values: Mapping[str, str], broker: GroupSettings, names: Iterable[str] | None = None
+    values: Mapping[str, str], broker: BrokerSettings, names: Iterable[str] | None = None
 ) -> list[ConfigEntry]:
     """Describe the settings of a group: all, or those in ``names``. The broker has the defaults."""
     entries = []
     for key in _wanted(GROUP_CONFIGS, names):
-        default = getattr(broker, broker_name(key.name).replace(".", "_"))
+        default = broker_setting(broker, key.name)
         is_set = key.name in values
-        value = to_text(key.parse(values[key.name]) if is_set else default)
+        value = to_text(key.parse(values[key.name]) if is_set else key.default if default is None else default)
         synonyms = [ConfigSynonym(key.name, value, ConfigSource.GROUP_CONFIG)] if is_set else []
         entries.append(_entry(key, value, synonyms, read_only=False))
     return entries

@@ -199,9 +199,27 @@ class GroupSettings:
     group_share_heartbeat_interval_ms: int = integer(
         5000, "How often members of share groups send heartbeats.", limit=at_least(1)
     )
+    group_share_min_session_timeout_ms: int = integer(
+        45_000, "The shortest session timeout that a group may set with share.session.timeout.ms.", limit=at_least(1)
+    )
+    group_share_max_session_timeout_ms: int = integer(
+        60_000, "The longest session timeout that a group may set with share.session.timeout.ms.", limit=at_least(1)
+    )
+    group_share_min_heartbeat_interval_ms: int = integer(
+        5000, "The shortest interval that a group may set with share.heartbeat.interval.ms.", limit=at_least(1)
+    )
+    group_share_max_heartbeat_interval_ms: int = integer(
+        15_000, "The longest interval that a group may set with share.heartbeat.interval.ms.", limit=at_least(1)
+    )
     group_share_max_size: int = integer(200, "The maximum number of members of a share group.", limit=between(1, 1000))
     group_share_assignment_interval_ms: int = integer(
         1000, "The least time between two assignments of a share group.", limit=at_least(0)
+    )
+    group_share_min_assignment_interval_ms: int = integer(
+        0, "The shortest interval that a group may set with share.assignment.interval.ms.", limit=at_least(0)
+    )
+    group_share_max_assignment_interval_ms: int = integer(
+        15_000, "The longest interval that a group may set with share.assignment.interval.ms.", limit=at_least(0)
     )
     group_share_initialize_retry_interval_ms: int = integer(
         30_000,

@@ -14,11 +14,33 @@ class ShareSettings:
     group_share_delivery_count_limit: int = integer(
         5, "How often a record is delivered to a share group at most.", limit=between(2, 10)
     )
+    group_share_min_delivery_count_limit: int = integer(
+        2, "The lowest value that a group may set for share.delivery.count.limit.", limit=between(2, 5)
+    )
+    group_share_max_delivery_count_limit: int = integer(
+        10, "The highest value that a group may set for share.delivery.count.limit.", limit=between(5, 25)
+    )
     group_share_record_lock_duration_ms: int = integer(
         30_000, "How long a member of a share group holds a record.", limit=between(1000, 3_600_000)
     )
+    group_share_min_record_lock_duration_ms: int = integer(
+        15_000, "The lowest value that a group may set for share.record.lock.duration.ms.", limit=between(1000, 30_000)
+    )
+    group_share_max_record_lock_duration_ms: int = integer(
+        60_000,
+        "The highest value that a group may set for share.record.lock.duration.ms.",
+        limit=between(30_000, 3_600_000),
+    )
     group_share_partition_max_record_locks: int = integer(
         2000, "The records of a partition that a share group has in flight at most.", limit=between(100, 10_000)
+    )
+    group_share_min_partition_max_record_locks: int = integer(
+        100, "The lowest value that a group may set for share.partition.max.record.locks.", limit=between(100, 2000)
+    )
+    group_share_max_partition_max_record_locks: int = integer(
+        4000,
+        "The highest value that a group may set for share.partition.max.record.locks.",
+        limit=between(2000, 10_000),
     )
     group_share_max_share_sessions: int = integer(
         2000, "The share sessions that a broker keeps at most.", limit=at_least(1)

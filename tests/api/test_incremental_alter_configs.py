@@ -119,7 +119,12 @@ async def test_the_settings_of_a_group(own: Connection) -> None:
     assert await alter(own, GROUP, "g", (session, SET, "50000"), (interval, SET, "7000")) == 0
     assert await alter(own, GROUP, "g", (session, DELETE, None)) == 0
     found = {each.name: (each.value, each.config_source) for each in (await describe(own, GROUP, "g")).configs}
-    assert found == {session: ("45000", DEFAULT), interval: ("7000", of_group)}
+    assert {name: found[name] for name in (session, interval)} == {
+        session: ("45000", DEFAULT),
+        interval: ("7000", of_group),
+    }
+    assert found["share.auto.offset.reset"] == ("latest", DEFAULT)
+    assert found["share.record.lock.duration.ms"] == ("30000", DEFAULT)
     for key, value in (
         (session, "44999"),
         (session, "60001"),

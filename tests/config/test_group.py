@@ -27,6 +27,34 @@ def test_the_session_is_longer_than_the_interval() -> None:
     check_group_configs({SESSION: "5001"}, limits)
 
 
+def test_the_settings_of_share_groups_have_limits_too() -> None:
+    """``GroupConfig.validateValues``: each limit is a setting of the broker."""
+    check_group_configs({"share.auto.offset.reset": "earliest", "share.isolation.level": "read_committed"}, {})
+    for name, low, high in (
+        ("share.session.timeout.ms", 45_000, 60_000),
+        ("share.heartbeat.interval.ms", 5_000, 15_000),
+        ("share.record.lock.duration.ms", 15_000, 60_000),
+        ("share.delivery.count.limit", 2, 10),
+        ("share.partition.max.record.locks", 100, 4_000),
+        ("share.assignment.interval.ms", 0, 15_000),
+    ):
+        for value in (low, high):
+            check_group_configs({name: str(value)}, {})
+        for value in (low - 1, high + 1):
+            with pytest.raises(ConfigError):
+                check_group_configs({name: str(value)}, {})
+    check_group_configs({"share.delivery.count.limit": "15"}, {"group.share.max.delivery.count.limit": "15"})
+    limits = {"group.share.min.session.timeout.ms": "1"}
+    with pytest.raises(ConfigError, match=r"share\.session\.timeout\.ms must be greater than share\.heartbeat"):
+        check_group_configs({"share.session.timeout.ms": "5000"}, limits)
+
+
+@pytest.mark.parametrize(("name", "value"), [("share.auto.offset.reset", "none"), ("share.isolation.level", "x")])
+def test_an_unknown_word(name: str, value: str) -> None:
+    with pytest.raises(ConfigError):
+        check_group_configs({name: value}, {})
+
+
 def test_an_unknown_setting() -> None:
     with pytest.raises(ConfigError, match=r"Unknown group config name: retention\.ms"):
         check_group_configs({"retention.ms": "1"}, {})

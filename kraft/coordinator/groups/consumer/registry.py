@@ -12,6 +12,7 @@ from collections.abc import Callable, Container
 import attrs
 
 from kraft.coordinator.core import NO_DEADLINE, CoordinatorRequest
+from kraft.coordinator.groups.configured import configured_s
 from kraft.coordinator.groups.consumer.committers import EPOCHS_VERSION, check_commit, check_fetch
 from kraft.coordinator.groups.consumer.decision import GroupDecision
 from kraft.coordinator.groups.consumer.group import ConsumerGroup, ConsumerMember, MemberState
@@ -21,7 +22,7 @@ from kraft.coordinator.groups.rebalance import CoordinatorSettings, Step, join_e
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.txn_offset_commit_request import TxnOffsetCommitRequest
-from kraft.metadata.image import Image, ResourceType
+from kraft.metadata.image import Image
 from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -177,8 +178,7 @@ class ConsumerGroups:
 
     def configured_s(self, group_id: str, name: str, default_s: float) -> float:
         """Return a setting of the group in seconds, or the broker's."""
-        text = self.image().config(ResourceType.GROUP, group_id).get(name)
-        return int(text) / 1000 if text is not None and text.isdecimal() else default_s
+        return configured_s(self.image(), group_id, name, default_s)
 
     def _session_timeout_s(self, settings: CoordinatorSettings, group_id: str, member: ConsumerMember) -> float:
         """Classic members bring their session timeout."""

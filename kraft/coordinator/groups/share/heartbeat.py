@@ -99,7 +99,7 @@ def _heartbeat(step: Step, shares: ShareGroups, request: CoordinatorRequest) -> 
     if member != before:
         yield from decision.add(member_metadata(group_id, member))
     bumped = yield from _raise_epoch(decision, shares, image, bump=pending or member.topics != before.topics)
-    if _must_assign(decision):
+    if _must_assign(decision, shares):
         yield from _assign(decision, image)
     after = _reconciled(decision.draft, member, image, bumped=bumped)
     if after != member:
@@ -107,11 +107,11 @@ def _heartbeat(step: Step, shares: ShareGroups, request: CoordinatorRequest) -> 
     yield from initialize_missing(decision, shares, image)
     shares.decided(decision)
     shares.saw(group_id, image)
-    shares.alive(step.now, group_id, member.member_id, step.settings.share.session_timeout_s)
+    shares.alive(step.now, group_id, member.member_id, step.settings)
+    default_s = step.settings.share.heartbeat_interval_s
+    interval_s = shares.configured_s(group_id, "share.heartbeat.interval.ms", default_s)
     response = ShareGroupHeartbeatResponse(
-        member_id=member.member_id,
-        member_epoch=after.member_epoch,
-        heartbeat_interval_ms=round(step.settings.share.heartbeat_interval_s * 1000),
+        member_id=member.member_id, member_epoch=after.member_epoch, heartbeat_interval_ms=round(interval_s * 1000)
     )
     if names is not None or after.assigned != before.assigned:
         response.assignment = ShareAssignment(
@@ -169,11 +169,12 @@ def _raise_epoch(decision: ShareDecision, shares: ShareGroups, image: Image, *, 
     return True
 
 
-def _must_assign(decision: ShareDecision) -> bool:
+def _must_assign(decision: ShareDecision, shares: ShareGroups) -> bool:
     """Return whether the target is older than the group epoch, and ``group.share.assignment.interval.ms`` is over."""
-    group, interval_s = decision.draft, decision.step.settings.share.assignment_interval_s
+    group, default_s = decision.draft, decision.step.settings.share.assignment_interval_s
     if group.assignment_epoch >= group.epoch:
         return False
+    interval_s = shares.configured_s(group.group_id, "share.assignment.interval.ms", default_s)
     since_s = group.assignment_timestamp_ms / 1000
     return not since_s or not interval_s or decision.step.now >= since_s + interval_s
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import attrs
 
 from kraft.coordinator.core import NO_DEADLINE, Token
+from kraft.coordinator.groups.configured import configured_s
 from kraft.coordinator.groups.rebalance import CoordinatorSettings
 from kraft.coordinator.groups.share.decision import ShareDecision
 from kraft.coordinator.groups.share.effects import StateRequest
@@ -70,8 +71,13 @@ class ShareGroups:
 
     # Sessions.
 
-    def alive(self, now: float, group_id: str, member_id: str, timeout_s: float) -> None:
+    def configured_s(self, group_id: str, name: str, default_s: float) -> float:
+        """Return a setting of the group in seconds, or the broker's."""
+        return configured_s(self.image(), group_id, name, default_s)
+
+    def alive(self, now: float, group_id: str, member_id: str, settings: CoordinatorSettings) -> None:
         """Restart the session of a member."""
+        timeout_s = self.configured_s(group_id, "share.session.timeout.ms", settings.share.session_timeout_s)
         self.sessions.setdefault(group_id, {})[member_id] = now + timeout_s
 
     def deadline(self, group_id: str) -> float:
@@ -100,7 +106,7 @@ class ShareGroups:
         for group_id, group in self.groups.items():
             self.initializing_since[group_id] = now
             for member_id in group.members:
-                self.alive(now, group_id, member_id, settings.share.session_timeout_s)
+                self.alive(now, group_id, member_id, settings)
                 yield 1
             yield 1
 

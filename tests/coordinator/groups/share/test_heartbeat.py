@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 
 from kraft.coordinator.groups.share.group import ShareGroupState
 from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.share_group_describe_request import ShareGroupDescribeRequest
+from kraft.metadata.image import ResourceType
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.coordinator.groups.share.desk import GROUP, SESSION_S, ShareDesk, Sharer, T, U, shared
 
@@ -46,6 +48,19 @@ def test_a_member_that_leaves_gives_its_partitions_to_the_others() -> None:
     assert (left.error_code, left.member_epoch) == (0, -1)
     desk.settle_all(one)
     assert one.shared == {T: [0, 1, 2, 3]}
+
+
+def test_the_settings_of_the_group_go_first() -> None:
+    """KIP-932: ``share.session.timeout.ms`` and its like are settings of the group, whose defaults the broker has."""
+    desk = ShareDesk(t=1)
+    values = {"share.session.timeout.ms": "50000", "share.heartbeat.interval.ms": "7000"}
+    configs = desk.image.configs.set((ResourceType.GROUP, GROUP), values)
+    desk.image = attrs.evolve(desk.image, configs=configs)
+    assert desk.beat("m", 0).heartbeat_interval_ms == 7000
+    desk.pass_time(49)
+    assert "m" in desk.share_group.members
+    desk.pass_time(1)
+    assert not desk.share_group.members
 
 
 def test_a_silent_member_is_removed_after_its_session() -> None:
