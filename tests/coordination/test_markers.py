@@ -27,12 +27,14 @@ from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration,
 
 CONFIG = from_mapping(SETTINGS).config
 OTHER, THIRD = 2, 3
+VERSION = 2
 PAUSE_S = 0.1
 settle = trio.testing.wait_all_tasks_blocked
 
 
 def ending(producer_id: int, *indexes: int, committed: bool = True) -> TransactionMarkers:
-    return TransactionMarkers(f"id-{producer_id}", producer_id, 4, 9, committed, tuple((TOPIC, i) for i in indexes))
+    partitions = tuple((TOPIC, index) for index in indexes)
+    return TransactionMarkers(f"id-{producer_id}", producer_id, 4, 9, committed, VERSION, partitions)
 
 
 @attrs.define
@@ -78,6 +80,7 @@ async def test_written_markers_are_reported(tmp_path: Path) -> None:
     assert (sent.port, sent.partitions) == (OTHER, {7: [(TOPIC, 0), (TOPIC, 1)]})
     [marker] = sent.message.markers
     assert (marker.producer_epoch, marker.transaction_result, marker.coordinator_epoch) == (4, False, 9)
+    assert marker.transaction_version == VERSION
     assert desk.reports == [(7, [(TOPIC, 0), (TOPIC, 1)])]
 
 
