@@ -52,7 +52,7 @@ def test_every_outcome_is_exact_while_coordinators_move(tmp_path: Path) -> None:
         pairs = itertools.cycle([(apaches, ours), (ours, apaches), (apaches, third), (third, apaches)])
         with Copier(servers, "in", "out", 1) as copier, Writer(servers, "in", 1, pause_s=0.1) as writer:
             for move in range(MOVES):
-                copier.wait_for_more(1)
+                copier.wait_for_more(2)  # the second one began after the last move, so it knows its group coordinator
                 is_committed = move % 2 == 0
                 opened = OpenTransaction(servers, "sleeper", "open", b"%d" % move)
                 expected += [opened.value] * is_committed
