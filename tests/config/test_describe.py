@@ -57,3 +57,12 @@ def test_all_settings_and_no_unknown_one() -> None:
     assert [entry.name for entry in describe_topic({}, [])] == list(TOPIC_CONFIGS)
     assert [entry.name for entry in describe_broker([])] == list(BROKER_CONFIGS)
     assert describe_topic({}, [], ["no.such.setting"]) == []
+
+
+def test_a_rate_is_described_where_it_is_set() -> None:
+    """ConfigHelper: the rates are dynamic settings, and none has a default."""
+    rate, dynamic = "leader.replication.throttled.rate", ConfigSource.DYNAMIC_BROKER_CONFIG
+    assert describe_broker([], [rate]) == []
+    (entry,) = describe_broker([(STATIC, {}), (dynamic, {rate: "1000"})], [rate])
+    assert (entry.value, entry.source, entry.read_only) == ("1000", dynamic, False)
+    assert synonyms(entry) == [(rate, "1000", dynamic)]

@@ -256,9 +256,6 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("DESCRIBE_CONFIGS *: after *", "*.configs.*", ALIKE),
     ],
     "controller_alter_broker": [
-        Allowed(
-            "*: after throttle of *", "*.readOnly", "The rates can be altered, as Kafka 4 says; 3.9 denies it.", V3
-        ),
         Allowed("*", "responses.*", ALIKE),
     ],
     "broker_registration": [

@@ -79,11 +79,6 @@ def describe_broker_configs(talk: Talk) -> None:
             talk.sweep(f"broker {name!r} {synonyms}", ApiKey.DESCRIBE_CONFIGS, body)
 
 
-THROTTLES = [
-    "leader.replication.throttled.rate",
-    "follower.replication.throttled.rate",
-    "replica.alter.log.dirs.io.max.bytes.per.second",
-]
 #: Apache Kafka's broker applies a change after its response. A new topic that it leads shows that it has caught up.
 SETTLERS = itertools.count()
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
@@ -256,12 +251,6 @@ def alter_broker(talk: Talk) -> None:
                 resource = {"resourceType": BROKER, "resourceName": name, "configs": configs}
                 body = {"resources": [resource], "validateOnly": False}
                 talk.ask(f"{case} of {name!r}", ApiKey.INCREMENTAL_ALTER_CONFIGS, version, body)
-                if case in ("throttle", "throttle delete"):
-                    made(talk, f"settled-{next(SETTLERS)}")
-                    wanted = {"resourceType": BROKER, "resourceName": name, "configurationKeys": THROTTLES}
-                    described = {"resources": [wanted], "includeSynonyms": True}
-                    latest = talk.latest[ApiKey.DESCRIBE_CONFIGS]
-                    talk.ask(f"after {case} of {name!r} {version}", ApiKey.DESCRIBE_CONFIGS, latest, described)
             keys = ("log.retention.ms", "log.cleanup.policy", "no.such.key", "node.id", "num.partitions")
             configs = [{"name": key, "configOperation": DELETE, "value": None} for key in keys]
             for key in configs:
