@@ -50,6 +50,7 @@ class Result:
     history: History
     anomalies: list[Anomaly]
     fenced: int
+    stuck: int
     tracebacks: list[int]
     """The nodes that logged one."""
 
@@ -59,7 +60,7 @@ class Result:
         reads = sum(len(each.reads) for each in self.history.transactions)
         return (
             f"{len(ends)} transactions: {counts}; {len(self.history.final)} values are visible; {reads} were read "
-            f"meanwhile; {self.fenced} zombies were fenced"
+            f"meanwhile; {self.fenced} zombies were fenced; {self.stuck} producers were stuck"
         )
 
 
@@ -109,7 +110,8 @@ def run(
                 worker.join()
         history = _history(cluster, admin, workers)
         tracebacks = [node_id for node_id, node in cluster.nodes.items() if "Traceback" in "".join(node.output)]
-        return Result(history, check(history), sum(worker.fenced for worker in workers), tracebacks)
+        fenced, stuck = sum(worker.fenced for worker in workers), sum(worker.stuck for worker in workers)
+        return Result(history, check(history), fenced, stuck, tracebacks)
 
 
 def _create_topics(admin: cka.AdminClient) -> None:

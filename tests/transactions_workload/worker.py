@@ -6,6 +6,7 @@ import contextlib
 import random
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -21,6 +22,8 @@ SOURCE = "source"
 LIMIT_S = 120.0
 """Until a transaction has an end, however long the faults last."""
 TRY_S = 5.0
+STUCK_S = 15.0
+"""Until a call of the client that has no time limit counts as stuck."""
 TRANSACTION_TIMEOUT_MS = 20_000
 READ_S = 0.02
 ABORTED_SHARE = 0.2
@@ -67,6 +70,8 @@ class Worker:
     failure: BaseException | None = None
     fenced: int = 0
     """Producers that were replaced in the middle of a transaction, and then refused."""
+    stuck: int = 0
+    """Producers that were replaced because a call did not return."""
     _producer: Any = None
     _thread: threading.Thread | None = None
 
@@ -75,7 +80,7 @@ class Worker:
         return f"group-{self.process}"
 
     def start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name=f"process {self.process}")
+        self._thread = threading.Thread(target=self._run, name=f"process {self.process}", daemon=True)
         self._thread.start()
 
     def join(self) -> None:
@@ -115,6 +120,10 @@ class Worker:
         return self._producer
 
 
+class ClientStuck(Exception):
+    """A call of the client did not return."""
+
+
 def _patiently(call: Any) -> None:
     """Call again after errors that may pass.
 
@@ -130,6 +139,31 @@ def _patiently(call: Any) -> None:
                 raise
         else:
             return
+
+
+def in_time(call: Callable[[], object], limit_s: float) -> None:
+    """Make a call in a thread of its own, which stays behind if the call does not return.
+
+    Raises:
+        ck.KafkaException: the call failed.
+        ClientStuck: it did not return within ``limit_s``.
+    """
+    ended = threading.Event()
+    failures: list[ck.KafkaException] = []
+
+    def run() -> None:
+        try:
+            call()
+        except ck.KafkaException as error:
+            failures.append(error)
+        finally:
+            ended.set()
+
+    threading.Thread(target=run, name="call of a client", daemon=True).start()
+    if not ended.wait(limit_s):
+        raise ClientStuck
+    if failures:
+        raise failures[0]
 
 
 class _Attempt:
@@ -154,6 +188,10 @@ class _Attempt:
                 outcome = self._end(is_commit=chance.random() >= ABORTED_SHARE)
         except ck.KafkaException as error:
             outcome = self._give_up(error.args[0])
+        except ClientStuck:
+            self._worker.stuck += 1
+            self._worker.replace()
+            outcome = Outcome.ABORTED
         ended_s = None if outcome is Outcome.UNKNOWN else time.monotonic()
         appends, reads = tuple(self._appends.values()), tuple(self._reads)
         return Transaction(self._worker.process, self._number, begun_s, ended_s, outcome, appends, reads)
@@ -167,9 +205,15 @@ class _Attempt:
             producer.poll(0)
         if chance.random() < 0.5:  # else the commit flushes them
             producer.flush(TRY_S)
+        self._send_offsets(producer)
+
+    def _send_offsets(self, producer: Any) -> None:
+        """librdkafka waits without a time limit for a group coordinator that left the cluster (its issues 5456 and
+        5511). The next producer fences this one, so a late success of the call changes nothing.
+        """
         offsets = [ck.TopicPartition(SOURCE, 0, self._number)]
         metadata = self._reader.consumer_group_metadata()
-        _patiently(lambda: producer.send_offsets_to_transaction(offsets, metadata, TRY_S))
+        in_time(lambda: _patiently(lambda: producer.send_offsets_to_transaction(offsets, metadata, TRY_S)), STUCK_S)
 
     def _append(self, producer: Any, partition: int) -> None:
         value = f"{self._name}.{len(self._appends)}"
