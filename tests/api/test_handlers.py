@@ -51,7 +51,7 @@ trio.run(main)
 print(json.dumps([asked, executed]))
 """
 
-SMALL = re.compile(r"<(rows|encoder) of \w+(Partition|Record|Data) v")
+SMALL = re.compile(r"<(rows|encoder) of \w+(Partition|Record|Data|Batch) v")
 """Parts of a message, and records: less than a millisecond each."""
 
 
