@@ -322,6 +322,7 @@ def client_metrics(talk: Talk) -> None:
                 body = {"resources": [resource], "validateOnly": dry}
                 talk.ask(f"{case} of {name!r}, {dry}", ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, body)
         described(f"after {case}")
+    made(talk, f"settled-{next(SETTLERS)}")  # Apache's list follows the description by one change of the metadata
     for version in talk.versions(ApiKey.LIST_CONFIG_RESOURCES):
         body = {"resourceTypes": [CLIENT_METRICS] if version else []}
         talk.ask("listed", ApiKey.LIST_CONFIG_RESOURCES, version, body)
@@ -335,6 +336,7 @@ def client_metrics(talk: Talk) -> None:
         resource = {"resourceType": CLIENT_METRICS, "resourceName": "metered", "configs": configs}
         talk.sweep(case, ApiKey.ALTER_CONFIGS, {"resources": [resource], "validateOnly": False})
         described(f"after {case}")
+    made(talk, f"settled-{next(SETTLERS)}")
     talk.sweep("listed, empty", ApiKey.LIST_CONFIG_RESOURCES, lambda version: body)
 
 
