@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Container, Generator, Iterable
 
 import attrs
 
@@ -38,21 +38,25 @@ _LOWERED_CHARACTERS = 1000
 """The characters of a filter's name whose lower case takes as long as the listing of a group."""
 
 
-def describe(groups: dict[str, Group], request: CoordinatorRequest) -> Steps[DescribeGroupsResponse]:
+def describe(
+    groups: dict[str, Group], others: Container[str], request: CoordinatorRequest
+) -> Steps[DescribeGroupsResponse]:
+    """Describe classic groups. ``others`` are the ids of consumer groups."""
     message: DescribeGroupsRequest = request.message
     response = DescribeGroupsResponse()
     for group_id in message.groups:
-        response.groups.append((yield from _described(groups.get(group_id), group_id, request.version)))
+        response.groups.append((yield from _described(groups.get(group_id), group_id, others, request.version)))
     return response
 
 
-def _described(group: Group | None, group_id: str, version: int) -> Steps[DescribedGroup]:
+def _described(group: Group | None, group_id: str, others: Container[str], version: int) -> Steps[DescribedGroup]:
     yield 1
     if group is None:
         unknown = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
         if version >= NOT_FOUND_SAID_VERSION:
             unknown.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-            unknown.error_message = shortened(f"Group {group_id} not found.")
+            why = "is not a classic group" if group_id in others else "not found"
+            unknown.error_message = shortened(f"Group {group_id} {why}.")
         return unknown
     settled = group.state is GroupState.STABLE
     described = DescribedGroup(

@@ -200,9 +200,10 @@ class GroupCoordinator:
             case OffsetCommitRequest():
                 yield from offsets.commit(step, self.groups, self.consumers, self.offsets, request)
             case ConsumerGroupDescribeRequest():
-                step.reply_once_committed(request.token, (yield from describe_consumers(self.consumers, request)))
+                described = yield from describe_consumers(self.consumers, self.groups, request)
+                step.reply_once_committed(request.token, described)
             case DescribeGroupsRequest():
-                step.reply(request.token, (yield from admin.describe(self.groups, request)))
+                step.reply(request.token, (yield from admin.describe(self.groups, self.consumers.committed, request)))
             case DeleteGroupsRequest():
                 yield from admin.delete(step, self.groups, self.consumers, self.offsets, request)
             case transactions.TransactionalCommit():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from uuid import UUID
 
 from kraft.coordinator.core import CoordinatorRequest
@@ -25,13 +25,17 @@ CLASSIC_MEMBER, CONSUMER_MEMBER = 0, 1
 """The types of members (KIP-1099)."""
 
 
-def describe_consumers(consumers: ConsumerGroups, request: CoordinatorRequest) -> Steps[ConsumerGroupDescribeResponse]:
+def describe_consumers(
+    consumers: ConsumerGroups, others: Container[str], request: CoordinatorRequest
+) -> Steps[ConsumerGroupDescribeResponse]:
+    """Describe consumer groups. ``others`` are the ids of classic groups."""
     message: ConsumerGroupDescribeRequest = request.message
     response = ConsumerGroupDescribeResponse()
     for group_id in message.group_ids:
         group = consumers.committed.get(group_id)
         if group is None:
-            text = shortened(f"Group {group_id} not found.")
+            why = "is not a consumer group" if group_id in others else "not found"
+            text = shortened(f"Group {group_id} {why}.")
             code = ErrorCode.GROUP_ID_NOT_FOUND
             response.groups.append(DescribedConsumerGroup(error_code=code, error_message=text, group_id=group_id))
         else:

@@ -15,6 +15,7 @@ from kraft.coordinator.groups.consumer.embedded import decode_assignment, encode
 from kraft.coordinator.groups.group import GroupState
 from kraft.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, TopicPartition
+from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.wire.codec import encode
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.groups.consumer.desk import GROUP, ConsumerDesk, Member, Owned, T
@@ -337,3 +338,18 @@ def test_a_classic_member_that_is_silent_after_the_upgrade_is_fenced() -> None:
         member.beat()
     assert set(desk.consumer_group.members) == {"m1"}
     assert held(member) == [0, 1]
+
+
+def test_a_group_of_the_other_type_is_not_described() -> None:
+    """Apache: GROUP_ID_NOT_FOUND, and the text says why (KIP-1043). Older versions of DescribeGroups return Dead."""
+    desk = ConsumerDesk(t=1)
+    Member(desk, "m1")
+    (found,) = desk.ask(DescribeGroupsRequest([GROUP]), 6).groups
+    assert (found.error_code, found.error_message) == (CODES.GROUP_ID_NOT_FOUND, "Group g is not a classic group.")
+    (found,) = desk.ask(DescribeGroupsRequest([GROUP]), 5).groups
+    assert (found.error_code, found.group_state) == (0, "Dead")
+    desk = ConsumerDesk(t=1)
+    classic_group(desk, [0])
+    for group_id, why in ((GROUP, "is not a consumer group"), ("nothing", "not found")):
+        (found,) = desk.ask(ConsumerGroupDescribeRequest([group_id]), 1).groups
+        assert (found.error_code, found.error_message) == (CODES.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}.")
