@@ -98,11 +98,7 @@ def test_a_share_group_is_read_reset_and_deleted(cluster: Cluster) -> None:
 def test_two_members_share_a_partition(cluster: Cluster) -> None:
     """KIP-932: the number of members is not bounded by the number of partitions."""
     tool(cluster, "--reset-offsets", "--group", GROUP, "--topic", TOPIC, "--to-earliest", "--execute")
-    with console(cluster) as one, console(cluster) as two:
-        assert one.stdout is not None
-        assert two.stdout is not None
+    with console(cluster), console(cluster):
         eventually(lambda: [words[-1] for words in described(cluster, "--members")] == [f"{TOPIC}:0"] * 2, LIMIT_S)
         state = described(cluster, "--state")[0]
         assert state[-2:] == ["Stable", "2"]
-        write(cluster, RECORDS, 2 * RECORDS)
-        eventually(lambda: lag(cluster) == "0", LIMIT_S)
