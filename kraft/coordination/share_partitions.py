@@ -211,6 +211,7 @@ class SharePartitions:
     def note_locks(self, core: SharePartition) -> None:
         """Wake the task that ends locks, if one of a share partition ends first of all."""
         if core.deadline < self._next_expiry:
+            self._next_expiry = core.deadline
             self._woken.set()
 
     def release(self, key: SessionKey) -> None:
@@ -261,7 +262,8 @@ class SharePartitions:
                 writers, self._writers = self._writers, []
                 for led in writers:
                     nursery.start_soon(self._write, led, name=f"share writes {led.hosted.name}")
-                self._expire()
+                if trio.current_time() >= self._next_expiry:
+                    self._expire()
                 with trio.move_on_at(self._next_expiry):
                     await self._woken.wait()
 

@@ -143,6 +143,7 @@ class SharePartition:
         """Lock records for a member: available ones first, then new ones."""
         if not wanted.batches:
             return []
+        self._archive_missing(wanted.fetch_offset, wanted.batches[0][0])
         settings = self.settings()
         base, last = max(wanted.batches[0][0], self.start_offset), wanted.batches[-1][1]
         limit = min(wanted.max_records, settings.max_in_flight - (self.end_offset - self.start_offset))
@@ -150,7 +151,6 @@ class SharePartition:
             limit, last = wanted.max_records, min(last, self.end_offset - 1)
         if limit <= 0 or last < base:
             return []
-        self._archive_missing(wanted.fetch_offset, base)
         acquired, left = self._acquire_again(now, wanted, base, last, limit)
         if left > 0:
             acquired += self._acquire_new(now, wanted, max(base, self.end_offset), last, left)
@@ -310,6 +310,7 @@ class SharePartition:
         for run in self.runs:
             if run.transition is transition:
                 run.finish(now, max_deliveries, committed=committed)
+                self._deadline = min(self._deadline, run.locked_until)
         self._may_be_free = True
         self._advance()
 

@@ -268,6 +268,10 @@ class SharePartitionMachine(RuleBasedStateMachine):
             len(run) for run in self.partition.runs if run.state.is_terminal
         )
 
+    @invariant()
+    def no_lock_outlives_the_deadline(self) -> None:
+        assert all(self.partition.deadline <= run.locked_until for run in self.partition.runs if run.transition is None)
+
     def teardown(self) -> None:
         """No record is lost: each one that the log has comes to its end, within its deliveries."""
         for transition in self.transitions:
