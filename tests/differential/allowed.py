@@ -191,7 +191,6 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
             "*.synonyms*",
             "The synonyms of a setting include Kafka's default with its name.",
         ),
-        Allowed("*: kind 32 of *", "*", "This node does not serve group settings (KIP-848)."),
     ],
     "describe_broker_configs": [
         Allowed("*", "*.configs.controller.listener.names.configType", NEWER_TYPE, V3),
@@ -210,7 +209,6 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*unknown operation*", "*", CRASHES),
     ],
     "alter_resources": [
-        Allowed("*: kind 32 of 'x'", "*.errorCode", "This node does not serve group settings (KIP-848)."),
         Allowed("*: broker '2'", "*.errorCode", ALIKE),
     ],
     "client_metrics": [
