@@ -150,7 +150,8 @@ class Roller(Reader):
     """
 
     def __init__(self, cluster: Cluster, protocol: str, seen: list[tuple[int, int]]) -> None:
-        classic = {"partition_assignment_strategy": "cooperative-sticky", "heartbeat_interval_ms": "500"}
+        # Not cooperative-sticky: librdkafka's adds data to assignments, and Apache's broker does not upgrade the group.
+        classic = {"partition_assignment_strategy": "range", "heartbeat_interval_ms": "500"}
         settings = classic if protocol == "classic" else {}
         super().__init__(cluster, protocol, group_protocol=protocol, **settings)
         self.records = list(seen)

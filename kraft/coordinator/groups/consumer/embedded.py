@@ -17,6 +17,10 @@ from kraft.wire.decode_error import DecodeError
 _NEWEST = 3
 
 
+class CustomAssignor(Exception):
+    """An assignment has data of its assignor's own. A consumer group has no place for it."""
+
+
 def _known(data: bytes) -> int:
     """Return the version to read. Each version begins with the fields of those before it."""
     version = version_of(data)
@@ -43,10 +47,17 @@ def owned_by_id(subscription: ConsumerProtocolSubscription, image: Image) -> lis
 
 
 def decode_assignment(data: bytes, image: Image) -> dict[UUID, frozenset[int]]:
-    """Return the partitions of the topics that exist. Empty bytes are no assignment. Raises DecodeError."""
+    """Return the partitions of the topics that exist. Empty bytes are no assignment.
+
+    Raises:
+        DecodeError: the assignment is unreadable.
+        CustomAssignor: it has more than partitions.
+    """
     if not data:
         return {}
     message = decode(ConsumerProtocolAssignment, _known(data), data, VERSION.size)[0]
+    if message.user_data:
+        raise CustomAssignor
     return {
         image.topic_ids[each.topic]: frozenset(each.partitions)
         for each in message.assigned_partitions

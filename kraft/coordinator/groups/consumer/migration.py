@@ -8,7 +8,12 @@ again. ``group.consumer.migration.policy`` allows each direction. Source: ``conv
 from __future__ import annotations
 
 from kraft.coordinator.groups.consumer.decision import GroupDecision
-from kraft.coordinator.groups.consumer.embedded import decode_assignment, decode_subscription, encode_assignment
+from kraft.coordinator.groups.consumer.embedded import (
+    CustomAssignor,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+)
 from kraft.coordinator.groups.consumer.group import ConsumerGroup, ConsumerMember
 from kraft.coordinator.groups.consumer.records import (
     assignment_epoch,
@@ -51,7 +56,7 @@ def upgrade(decision: GroupDecision, group: Group, image: Image) -> Steps[None]:
     """Add the members with the partitions that they have. The generation becomes the epoch of group and members.
 
     Raises:
-        KafkaError: GROUP_ID_NOT_FOUND if a subscription or an assignment is unreadable.
+        KafkaError: GROUP_ID_NOT_FOUND if a subscription or an assignment is unreadable, or has data of its assignor.
     """
     if not group.members:
         return
@@ -62,6 +67,9 @@ def upgrade(decision: GroupDecision, group: Group, image: Image) -> Steps[None]:
             members.append((yield from _consumer_member(group, each, image)))
         except DecodeError:
             text = f"Cannot upgrade the classic group {group_id}: the embedded consumer protocol is malformed."
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text) from None
+        except CustomAssignor:
+            text = f"Cannot upgrade the classic group {group_id}: its assignor adds data to assignments."
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text) from None
         yield 1
     for member in members:
@@ -76,7 +84,7 @@ def upgrade(decision: GroupDecision, group: Group, image: Image) -> Steps[None]:
 
 
 def _consumer_member(group: Group, member: GroupMember, image: Image) -> Steps[ConsumerMember]:
-    """Raises DecodeError."""
+    """Raises DecodeError, CustomAssignor."""
     # No protocol is elected before the first rebalance is complete.
     subscription = yield from decode_subscription(member.metadata(group.protocol_name) or member.protocols[0][1])
     epoch = group.generation

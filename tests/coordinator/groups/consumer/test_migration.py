@@ -11,9 +11,11 @@ import attrs
 import pytest
 
 from kraft.coordinator.framing import VERSION, version_of
-from kraft.coordinator.groups.consumer.embedded import decode_assignment, encode_assignment
+from kraft.coordinator.groups.consumer.embedded import decode_assignment
 from kraft.coordinator.groups.group import GroupState
 from kraft.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
+from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from kraft.messages.consumer_protocol_assignment import TopicPartition as AssignedTopic
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, TopicPartition
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.wire.codec import encode
@@ -68,14 +70,17 @@ class ClassicConsumer:
         return self.joined() or self.sync()
 
 
-def classic_group(desk: ConsumerDesk, *shares: list[int], instances: Iterable[str] = ()) -> list[ClassicConsumer]:
+def classic_group(
+    desk: ConsumerDesk, *shares: list[int], instances: Iterable[str] = (), user_data: bytes | None = None
+) -> list[ClassicConsumer]:
     """Return the members of a stable classic group with these partitions of ``t``."""
     names = list(instances) or [None] * len(shares)
     clients = [ClassicConsumer(desk, instance=name) for name in names]
     desk.gather()
     assert [client.joined() for client in clients] == [0] * len(clients)
     assignments = {
-        client.member_id: encode_assignment({T: share}, client.metadata(), desk.image)
+        client.member_id: VERSION.pack(1)
+        + encode(ConsumerProtocolAssignment([AssignedTopic("t", share)], user_data=user_data), 1)
         for client, share in zip(clients, shares, strict=True)
     }
     tokens = [
@@ -191,7 +196,7 @@ def test_a_mixed_group_is_loaded_with_its_classic_members() -> None:
     assert set(desk.consumer_group.members) == {"m1"}
 
 
-@pytest.mark.parametrize("kind", ["policy", "protocol type", "size", "malformed"])
+@pytest.mark.parametrize("kind", ["policy", "protocol type", "size", "malformed", "custom assignor"])
 def test_a_group_that_may_not_be_upgraded_keeps_its_protocol(kind: str) -> None:
     """``validateOnlineUpgrade``: GROUP_ID_NOT_FOUND. Nothing is written."""
     desk = ConsumerDesk(t=2, max_size=1 if kind == "size" else 100)
@@ -199,6 +204,8 @@ def test_a_group_that_may_not_be_upgraded_keeps_its_protocol(kind: str) -> None:
         settings_without(desk, may_upgrade=False)
     if kind in ("policy", "size"):
         classic_group(desk, [0], [1])
+    elif kind == "custom assignor":  # Apache: "userData from a custom assignor would be lost"
+        classic_group(desk, [0], [1], user_data=b"generation")
     else:
         # Its assignments are no bytes of the embedded protocol.
         desk.stable(protocol_type="connect" if kind == "protocol type" else "consumer")
