@@ -1,19 +1,18 @@
 """The requests of a broker to the share coordinators, which are brokers, too: this one or others.
 
-One task for each other coordinator sends what waits, one request after the other. Elements of one kind for one group
-share a request, as in Apache's ``PersisterStateManager``.
+Elements of one kind for one group share a request, as in Apache's ``PersisterStateManager``.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import attrs
 import trio
 
 from kraft.config.broker import NodeConfig
+from kraft.coordination.broker_senders import BrokerSenders
 from kraft.coordination.share_states import ShareStates
 from kraft.coordinator.partitions import coordinator_partition
 from kraft.coordinator.share.core import ShareStateRequest
@@ -39,8 +38,6 @@ from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import SHARE_STATE_TOPIC
 
-logger = logging.getLogger("kraft.share")
-
 _RETRIED: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -50,8 +47,6 @@ _RETRIED: Final = (
 _RETRY_AFTER_S = 0.1
 """Not a Kafka setting. The pause before an element is sent again, doubled each time, up to a second."""
 _MAX_PAUSE_S = 1.0
-_MAX_WAITING = 1_000
-"""Not a Kafka setting. The elements that wait for one coordinator. Further ones are retried."""
 _APIS: Final[dict[type[Any], tuple[type[Any], type[Any]]]] = {
     initialize_request.PartitionData: (
         initialize_request.InitializeShareGroupStateRequest,
@@ -76,9 +71,14 @@ class _Sent:
     failure: KafkaError | None = None
     arrived: trio.Event = attrs.Factory(trio.Event)
 
-    def put(self, result: Any = None, failure: KafkaError | None = None) -> None:
-        self.result, self.failure = result, failure
+    def put(self, result: Any) -> None:
+        self.result = result
         self.arrived.set()
+
+    def fail(self, code: ErrorCode) -> None:
+        if not self.arrived.is_set():
+            self.failure = KafkaError(code)
+            self.arrived.set()
 
 
 @attrs.define(eq=False)
@@ -90,19 +90,14 @@ class ShareStateChannel:
     states: ShareStates
     connect: Connect
     create_topic: Callable[[], object]
-    _senders: dict[int, _Sender] = attrs.Factory(dict)
-    _starting: list[_Sender] = attrs.Factory(list)
-    _started: trio.Event = attrs.Factory(trio.Event)
+    _senders: BrokerSenders[_Sent] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._senders = BrokerSenders(self.config, self.replicas, self.connect, "share", _choose, _send)
 
     async def run(self) -> None:
         """Run the senders until cancelled."""
-        async with trio.open_nursery() as nursery:
-            while True:
-                starting, self._starting = self._starting, []
-                for sender in starting:
-                    nursery.start_soon(sender.run, name=f"share coordinator {sender.broker_id}")
-                await self._started.wait()
-                self._started = trio.Event()
+        await self._senders.run()
 
     async def request(self, request: ShareStateRequest) -> Any:
         """Return the PartitionResult of one element. Retries for ``request.timeout.ms`` while there is no coordinator.
@@ -139,109 +134,35 @@ class ShareStateChannel:
         if leader == NO_LEADER:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         sent = _Sent(request)
-        self._sender(leader).add(sent)
+        self._senders.add(leader, sent)
         await sent.arrived.wait()
         if sent.failure is not None:
             raise sent.failure
         return sent.result
 
-    def _sender(self, leader: int) -> _Sender:
-        sender = self._senders.get(leader)
-        if sender is None:
-            sender = self._senders[leader] = _Sender(leader, self.config, self.replicas, self.connect)
-            self._starting.append(sender)
-            self._started.set()
-        return sender
+
+def _choose(waiting: Sequence[_Sent]) -> list[_Sent]:
+    """Return the elements of the next request: of one kind and one group, and each share partition once."""
+    head = waiting[0].request
+    chosen: dict[Any, _Sent] = {}
+    for sent in waiting:
+        key = sent.request.share_partition
+        if type(sent.request.data) is type(head.data) and key.group_id == head.share_partition.group_id:
+            chosen.setdefault(key, sent)
+    return list(chosen.values())
 
 
-@attrs.define(eq=False)
-class _Sender:
-    """The requests to one broker, one after the other."""
-
-    broker_id: int
-    config: NodeConfig
-    replicas: Replicas
-    connect: Connect
-    _waiting: list[_Sent] = attrs.Factory(list)
-    _added: trio.Event = attrs.Factory(trio.Event)
-
-    def add(self, sent: _Sent) -> None:
-        """Raises KafkaError COORDINATOR_NOT_AVAILABLE if too many wait."""
-        if len(self._waiting) >= _MAX_WAITING:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        self._waiting.append(sent)
-        self._added.set()
-
-    async def run(self) -> None:
-        """Send what waits until cancelled.
-
-        Error handling: all that waits fails with NETWORK_EXCEPTION, and is retried.
-        """
-        timeout_s = self.config.network.request_timeout_ms / 1000
-        client_id = f"broker-{self.config.node_id}-share"
-        while True:
-            await self._added.wait()
-            broker = self.replicas.image.brokers.get(self.broker_id)
-            endpoint = None if broker is None else broker.endpoint(self.config.listeners.inter_broker or "")
-            if endpoint is None:
-                self._fail()
-                continue
-            try:
-                async with self.connect(endpoint.host, endpoint.port, client_id, timeout_s) as connection:
-                    while True:
-                        await self._send(connection)
-                        await self._added.wait()
-            except (OSError, trio.TooSlowError, KafkaError) as failure:
-                reason = failure or type(failure).__name__
-                logger.info("broker %d does not coordinate shares, retries: %s", self.broker_id, reason)
-                self._fail()
-
-    def _fail(self) -> None:
-        failed, self._waiting = self._waiting, []
-        self._added = trio.Event()
-        for sent in failed:
-            sent.put(failure=KafkaError(ErrorCode.NETWORK_EXCEPTION))
-
-    def _next(self) -> list[_Sent]:
-        """Take the elements of the next request: of one kind and one group, and each share partition once."""
-        head = self._waiting[0].request
-        chosen: dict[Any, _Sent] = {}
-        later = []
-        for sent in self._waiting:
-            key = sent.request.share_partition
-            fits = type(sent.request.data) is type(head.data) and key.group_id == head.share_partition.group_id
-            if fits and key not in chosen:
-                chosen[key] = sent
-            else:
-                later.append(sent)
-        self._waiting = later
-        if not later:
-            self._added = trio.Event()
-        return list(chosen.values())
-
-    async def _send(self, connection: Connection) -> None:
-        """Send one request, and pass the results on.
-
-        Raises:
-            Disconnected, trio.TooSlowError, KafkaError: the elements have NETWORK_EXCEPTION.
-        """
-        elements = self._next()
-        head = elements[0].request
-        kind, topic = _APIS[type(head.data)]
-        by_topic: dict[Any, list[Any]] = {}
-        for sent in elements:
-            by_topic.setdefault(sent.request.share_partition.topic_id, []).append(sent.request.data)
-        message = kind(head.share_partition.group_id, [topic(*each) for each in by_topic.items()])
-        try:
-            response: Any = await connection.request(message, connection.highest_common_version(message))
-            results = {
-                (result.topic_id, each.partition): each for result in response.results for each in result.partitions
-            }
-            for sent in elements:
-                key = sent.request.share_partition
-                if (key.topic_id, key.partition) in results:
-                    sent.put(results[key.topic_id, key.partition])
-        finally:
-            for sent in elements:
-                if not sent.arrived.is_set():
-                    sent.put(failure=KafkaError(ErrorCode.NETWORK_EXCEPTION))
+async def _send(connection: Connection, elements: list[_Sent]) -> None:
+    """Send one request, and pass the results on. Raises Disconnected, trio.TooSlowError, KafkaError."""
+    head = elements[0].request
+    kind, topic = _APIS[type(head.data)]
+    by_topic: dict[Any, list[Any]] = {}
+    for sent in elements:
+        by_topic.setdefault(sent.request.share_partition.topic_id, []).append(sent.request.data)
+    message = kind(head.share_partition.group_id, [topic(*each) for each in by_topic.items()])
+    response: Any = await connection.request(message, connection.highest_common_version(message))
+    results = {(result.topic_id, each.partition): each for result in response.results for each in result.partitions}
+    for sent in elements:
+        key = sent.request.share_partition
+        if (key.topic_id, key.partition) in results:
+            sent.put(results[key.topic_id, key.partition])

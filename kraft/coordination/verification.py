@@ -5,19 +5,18 @@ confirmed that the partition belongs to the transaction. Otherwise a write that 
 would begin one that nobody ends. Clients that know the newer protocol (``transaction.version`` 2) do not add
 partitions themselves; for them the same request adds the partition.
 
-One task for each coordinating broker sends AddPartitionsToTxn, with everything that waits in one request, as Apache's
-``AddPartitionsToTxnManager``.
+Everything that waits for one coordinator goes in one AddPartitionsToTxn, as in Apache's ``AddPartitionsToTxnManager``.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 
 import attrs
 import trio
 
 from kraft.config.broker import NodeConfig
+from kraft.coordination.broker_senders import BrokerSenders
 from kraft.coordinator.partitions import coordinator_partition
 from kraft.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
@@ -34,12 +33,8 @@ from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import TRANSACTION_TOPIC
 
-logger = logging.getLogger("kraft.transactions")
-
 BATCHED_VERSION = 4
 """The first version of AddPartitionsToTxn for brokers. An older coordinator confirms nothing, so all writes pass."""
-_MAX_WAITING = 1_000
-"""Not a Kafka setting. The producers that wait for one coordinator. Further ones retry."""
 _PER_REQUEST = 100
 _METRICS = ("kafka.server", "AddPartitionsToTxnManager")
 
@@ -59,6 +54,10 @@ class _Waiting:
         self.verdicts = verdicts
         self.arrived.set()
 
+    def fail(self, code: ErrorCode) -> None:
+        if self.verdicts is None:
+            self.put_for_all(code)
+
     def put_for_all(self, code: ErrorCode) -> None:
         self.put({(topic.name, index): code for topic in self.transaction.topics for index in topic.partitions})
 
@@ -71,19 +70,14 @@ class TransactionVerification:
     replicas: Replicas
     connect: Connect
     registry: Registry
-    _senders: dict[int, _Sender] = attrs.Factory(dict)
-    _starting: list[_Sender] = attrs.Factory(list)
-    _started: trio.Event = attrs.Factory(trio.Event)
+    _senders: BrokerSenders[_Waiting] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._senders = BrokerSenders(self.config, self.replicas, self.connect, "transactions", _choose, _send)
 
     async def run(self) -> None:
         """Run the senders until cancelled."""
-        async with trio.open_nursery() as nursery:
-            while True:
-                starting, self._starting = self._starting, []
-                for sender in starting:
-                    nursery.start_soon(sender.run, name=f"coordinator {sender.broker_id}")
-                await self._started.wait()
-                self._started = trio.Event()
+        await self._senders.run()
 
     async def verify(
         self, transactional_id: str, producer: tuple[int, int], topics: Mapping[str, Sequence[int]], *, add: bool
@@ -95,12 +89,12 @@ class TransactionVerification:
             KafkaError: COORDINATOR_NOT_AVAILABLE if there is no coordinator, or NETWORK_EXCEPTION if it does not
                 respond within ``request.timeout.ms``.
         """
-        sender = self._sender(transactional_id)
+        coordinator = self._coordinator(transactional_id)
         producer_id, producer_epoch = producer
         named = [AddPartitionsToTxnTopic(name, list(indexes)) for name, indexes in topics.items()]
         waiting = _Waiting(AddPartitionsToTxnTransaction(transactional_id, producer_id, producer_epoch, not add, named))
         began_s = trio.current_time()
-        sender.add(waiting)
+        self._senders.add(coordinator, waiting)
         with trio.move_on_after(self.config.network.request_timeout_ms / 1000):
             await waiting.arrived.wait()
         if waiting.verdicts is None:
@@ -113,7 +107,8 @@ class TransactionVerification:
         failures = sum(1 for code in verdicts.values() if code is not ErrorCode.NONE)
         self.registry.meter(*_METRICS, "VerificationFailureRate").count += failures
 
-    def _sender(self, transactional_id: str) -> _Sender:
+    def _coordinator(self, transactional_id: str) -> int:
+        """Return the id of the coordinating broker. Raises KafkaError COORDINATOR_NOT_AVAILABLE."""
         count = self.replicas.partition_count(TRANSACTION_TOPIC)
         leader = NO_LEADER
         if count:
@@ -121,102 +116,33 @@ class TransactionVerification:
             leader, _ = self.replicas.known_leader(TRANSACTION_TOPIC, index)
         if leader == NO_LEADER:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        sender = self._senders.get(leader)
-        if sender is None:
-            sender = self._senders[leader] = _Sender(leader, self.config, self.replicas, self.connect)
-            self._starting.append(sender)
-            self._started.set()
-        return sender
+        return leader
 
 
-@attrs.define(eq=False)
-class _Sender:
-    """The requests to one broker, one after the other."""
+def _choose(waiting: Sequence[_Waiting]) -> list[_Waiting]:
+    """Return the transactions of the next request. It names each transactional id once."""
+    chosen: dict[str, _Waiting] = {}
+    for each in waiting:
+        if len(chosen) == _PER_REQUEST:
+            break
+        chosen.setdefault(each.transaction.transactional_id, each)
+    return list(chosen.values())
 
-    broker_id: int
-    config: NodeConfig
-    replicas: Replicas
-    connect: Connect
-    _waiting: list[_Waiting] = attrs.Factory(list)
-    _added: trio.Event = attrs.Factory(trio.Event)
 
-    def add(self, waiting: _Waiting) -> None:
-        """Send ``waiting`` with the next request. Raises KafkaError COORDINATOR_NOT_AVAILABLE if too many wait."""
-        if len(self._waiting) >= _MAX_WAITING:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        self._waiting.append(waiting)
-        self._added.set()
-
-    async def run(self) -> None:
-        """Send what waits until cancelled.
-
-        Error handling: all that waits fails with NETWORK_EXCEPTION, and the clients retry.
-        """
-        while True:
-            await self._added.wait()
-            broker = self.replicas.image.brokers.get(self.broker_id)
-            endpoint = None if broker is None else broker.endpoint(self.config.listeners.inter_broker or "")
-            if endpoint is None:
-                self._fail()
-                continue
-            timeout_s = self.config.network.request_timeout_ms / 1000
-            client_id = f"broker-{self.config.node_id}-transactions"
-            try:
-                async with self.connect(endpoint.host, endpoint.port, client_id, timeout_s) as connection:
-                    while True:
-                        await self._send(connection)
-                        await self._added.wait()
-            except (OSError, trio.TooSlowError, KafkaError) as failure:
-                reason = failure or type(failure).__name__
-                logger.info("broker %d does not verify transactions, producers retry: %s", self.broker_id, reason)
-                self._fail()
-
-    def _fail(self) -> None:
-        failed, self._waiting = self._waiting, []
-        self._added = trio.Event()
-        for waiting in failed:
-            waiting.put_for_all(ErrorCode.NETWORK_EXCEPTION)
-
-    def _next(self) -> list[_Waiting]:
-        """Take the transactions of the next request. It names each transactional id once."""
-        chosen: dict[str, _Waiting] = {}
-        later = []
-        for waiting in self._waiting:
-            transactional_id = waiting.transaction.transactional_id
-            if len(chosen) < _PER_REQUEST and transactional_id not in chosen:
-                chosen[transactional_id] = waiting
-            else:
-                later.append(waiting)
-        self._waiting = later
-        if not later:
-            self._added = trio.Event()
-        return list(chosen.values())
-
-    async def _send(self, connection: Connection) -> None:
-        """Send one request, and pass the verdicts on.
-
-        Raises:
-            Disconnected, trio.TooSlowError: The connection failed. The sent transactions have NETWORK_EXCEPTION.
-        """
-        sent = self._next()
-        try:
-            newest = min(connection.versions.get(ApiKey.ADD_PARTITIONS_TO_TXN, (0, 0))[1], 5)
-            if newest < BATCHED_VERSION:
-                for waiting in sent:
-                    waiting.put_for_all(ErrorCode.NONE)
-                return
-            response = await connection.request(
-                AddPartitionsToTxnRequest(transactions=[each.transaction for each in sent]), newest
-            )
-            assert isinstance(response, AddPartitionsToTxnResponse)
-            if response.error_code:
-                for waiting in sent:
-                    waiting.put_for_all(ErrorCode(response.error_code))
-            _pass_on(sent, response)
-        finally:
-            for waiting in sent:
-                if waiting.verdicts is None:
-                    waiting.put_for_all(ErrorCode.NETWORK_EXCEPTION)
+async def _send(connection: Connection, sent: list[_Waiting]) -> None:
+    """Send one request, and pass the verdicts on. Raises Disconnected, trio.TooSlowError."""
+    newest = min(connection.versions.get(ApiKey.ADD_PARTITIONS_TO_TXN, (0, 0))[1], 5)
+    if newest < BATCHED_VERSION:
+        for waiting in sent:
+            waiting.put_for_all(ErrorCode.NONE)
+        return
+    request = AddPartitionsToTxnRequest(transactions=[each.transaction for each in sent])
+    response = await connection.request(request, newest)
+    assert isinstance(response, AddPartitionsToTxnResponse)
+    if response.error_code:
+        for waiting in sent:
+            waiting.put_for_all(ErrorCode(response.error_code))
+    _pass_on(sent, response)
 
 
 def _pass_on(sent: Sequence[_Waiting], response: AddPartitionsToTxnResponse) -> None:

@@ -196,7 +196,7 @@ async def test_too_many_producers_retry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     """Every queue is bounded: the first request is under way, two wait, and the fourth is refused."""
-    monkeypatch.setattr("kraft.coordination.verification._MAX_WAITING", 2)
+    monkeypatch.setattr("kraft.coordination.broker_senders._MAX_WAITING", 2)
     async with verifying(tmp_path, Coordinator()) as verification, trio.open_nursery() as nursery:
         for number in range(3):
             nursery.start_soon(partial(verification.verify, f"{number}", (7, 1), {"t": [0]}, add=False))
