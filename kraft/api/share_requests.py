@@ -12,13 +12,13 @@ import trio
 from kraft.api.context import BrokerContext
 from kraft.broker.share.partition import RENEW, Acknowledgement
 from kraft.broker.share.session import SessionKey, SharedPartition
+from kraft.config.features import SHARE_VERSION
 from kraft.coordination.share_partitions import PendingWrite
 from kraft.coordinator.share.state import SharePartitionKey
 from kraft.rpc.channel import Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.turns import Turns
 
-SHARE_FEATURE: Final = "share.version"
 RENEWALS_VERSION: Final = 2
 _MAX_MEMBER_ID = 36
 _SLICE_BATCHES = 500
@@ -31,7 +31,7 @@ def member_of(broker: BrokerContext, request: Request, message: Any) -> SessionK
     Raises:
         KafkaError: UNSUPPORTED_VERSION while ``share.version`` allows no share groups, or INVALID_REQUEST.
     """
-    if not broker.image.features.get(SHARE_FEATURE, 0):
+    if not broker.image.features.get(SHARE_VERSION, 0):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     if message.group_id is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Invalid group id in the request.")

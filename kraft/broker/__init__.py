@@ -1,1 +1,1 @@
-"""Pure cores of the data plane: leadership of a partition, log truncation, producer state, fetch sessions."""
+"""Pure cores of the data plane: leadership of a partition, truncation, producers, fetch sessions, share groups."""

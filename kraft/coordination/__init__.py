@@ -1,1 +1,1 @@
-"""The drivers of the group coordinator, and the allocation of producer ids."""
+"""The drivers of the coordinators: of groups, of transactions, and of the states of share groups."""

@@ -1,1 +1,1 @@
-"""The pure coordinators: of the classic consumer groups and their offsets, and of transactions; one package each."""
+"""The pure coordinators, one package each: of groups and offsets, of transactions, of the states of share groups."""

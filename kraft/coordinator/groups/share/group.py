@@ -53,7 +53,7 @@ class StateTopic:
 
 @attrs.frozen
 class StatePartitions:
-    """What the share coordinator knows of a group: the states that it has, is asked to make, and is asked to delete.
+    """The states of a group at the share coordinator: those that exist, those to be made, and those to be deleted.
 
     ``deleting`` maps the ids of topics to their names.
     """

@@ -59,8 +59,10 @@ def _existing(topics: Mapping[UUID, V], image: Image) -> dict[UUID, V]:
 
 
 def initialize_missing(decision: ShareDecision, shares: ShareGroups, image: Image) -> Steps[None]:
-    """Ask for the states of subscribed partitions. What was asked for is asked for again after
-    ``group.share.initialize.retry.interval.ms``: a coordinator may have failed before the answer.
+    """Ask for the states of subscribed partitions.
+
+    After ``group.share.initialize.retry.interval.ms`` ask again for those that do not exist yet: a coordinator may have
+    failed before it answered.
     """
     group, step = decision.draft, decision.step
     since = shares.initializing_since.get(group.group_id, step.now)

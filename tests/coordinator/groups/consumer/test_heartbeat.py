@@ -265,7 +265,7 @@ def test_most_members_choose_the_assignor() -> None:
 
 
 def test_a_refusal_waits_until_the_records_before_it_are_committed() -> None:
-    """What is not committed is never answered from: with the record of the new epoch the refusal would be lost, too."""
+    """No response rests on an uncommitted record: if the record is lost, the epoch of the refusal never existed."""
     desk = ConsumerDesk(t=1)
     desk.beat("m1", 0)
     message = ConsumerGroupHeartbeatRequest(group_id=GROUP, member_id="m1", member_epoch=7)
