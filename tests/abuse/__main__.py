@@ -17,7 +17,7 @@ from kraft.messages.registry import ApiKey
 from tests.abuse import page
 from tests.abuse.attack import Attack
 from tests.abuse.attacks import ATTACKS
-from tests.abuse.campaign import Verdict, judge, neighbour
+from tests.abuse.campaign import Verdict, judge, neighbour, running_clients
 from tests.abuse.generated import Case, Likeliest, api_name, cases
 from tests.abuse.state import everything, id_of_wide_topic
 from tests.abuse.target import Target, running_target
@@ -32,10 +32,6 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "apache": lambda: Apache(APACHE_KAFKA, (*QUICK_JVM, "-Xmx1g", "-Xms1g")),
 }
 TABLES = ("peers", "cluster", "specs")
-SWITCH_S = 0.0002
-"""The attacker and the clients whose waits are measured share an interpreter. With its default of 5 ms they would wait
-for each other longer than for the node.
-"""
 
 
 def main() -> int:
@@ -46,7 +42,6 @@ def main() -> int:
     parser.add_argument("--every-version", action="store_true", help="not only those at which the form changes")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="the page to write the tables into")
     options = parser.parse_args()
-    sys.setswitchinterval(SWITCH_S)
     chosen = [attack for name, attack in ATTACKS.items() if options.only in name]
     failed = False
     for table in options.tables.split(","):
@@ -74,9 +69,10 @@ def _alone(kind: Kind, nodes: int, attack: Attack) -> Verdict:
     """Judge an attack on a cluster of its own."""
     with (
         tempfile.TemporaryDirectory(prefix="kraft-abuse-") as directory,
-        running_target(Path(directory), kind, nodes) as it,
+        running_target(Path(directory), kind, nodes) as target,
+        running_clients(target) as clients,
     ):
-        return _told(judge(it, attack))
+        return _told(judge(target, clients, attack))
 
 
 def _from_specs(only: str, *, every_version: bool) -> Iterator[tuple[str, Verdict]]:
@@ -86,13 +82,14 @@ def _from_specs(only: str, *, every_version: bool) -> Iterator[tuple[str, Verdic
         with (
             tempfile.TemporaryDirectory(prefix="kraft-abuse-") as directory,
             running_target(Path(directory), KINDS["kraft"](), 3) as target,
+            running_clients(target) as clients,
         ):
             is_intact = True
             while left and is_intact:
                 name, requests = left[0]
                 likeliest = _prepare(target)
                 while requests and is_intact:
-                    verdict = _told(judge(target, requests.pop(0).attack(likeliest)))
+                    verdict = _told(judge(target, clients, requests.pop(0).attack(likeliest)))
                     is_intact = not page.LOST.intersection(verdict.faults())
                     yield name, verdict
                 if not requests:

@@ -7,16 +7,13 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import attrs
 
-from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
-from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
-from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.records.record import Record, encode_batch
-from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 from tests.abuse.attack import Attack
+from tests.abuse.client import PATIENCE_S, Asked, Client, running_client
 from tests.abuse.state import write
 from tests.abuse.target import Step, Target
 from tests.fuzz.strike import NEIGHBOUR_TOPIC, Address, Neighbour
@@ -30,34 +27,17 @@ QUIET_SHARE = 0.5
 MEMORY_MIB = 512
 """The budget for what an attack adds to the node's resident memory."""
 
-PATIENCE_S = 120.0
-"""The time for the answer to an attack, and for any answer to the neighbour."""
-QUIET_REQUESTS = 100
-"""The requests before an attack, for the waits on an idle node."""
-SUM_S = 1.0
-"""A shorter attack is repeated for this time, so that a p99 is one of a hundred requests, not the worst of two."""
-CONTROL_PAUSE_S = 0.01
-"""Between two requests to the controller: its peers and the brokers send it few."""
+ROUND_S = 0.4
+"""A shorter attack is repeated for this time: some 100 requests of each client."""
+ENOUGH_WAITS = 500
+"""A p99 of so many has five above it. Rounds follow until then, but only while a wait is over its budget."""
+LONGEST_S = 10.0
+"""No round begins after this time."""
+QUIET_S = 0.1
+QUIET_WAITS = 300
+QUIET_ROUNDS = 10
+"""The time in which the clients ask an idle node before each attack, repeated for the first one."""
 CONNECT_AT_ONCE = 50
-
-
-@attrs.define
-class Waits:
-    """The waits of a client, in seconds."""
-
-    all: list[float] = attrs.Factory(list)
-
-    def worst_ms(self) -> float:
-        return max(self.all, default=0.0) * 1000
-
-    def p99_ms(self) -> float:
-        return sorted(self.all)[len(self.all) * 99 // 100] * 1000 if self.all else 0.0
-
-    @contextlib.contextmanager
-    def one(self) -> Iterator[None]:
-        began = time.perf_counter()
-        yield
-        self.all.append(time.perf_counter() - began)
 
 
 @attrs.frozen
@@ -99,6 +79,8 @@ class Verdict:
     epochs: frozenset[int]
     fenced: int
     alive: bool
+    lost: bool
+    """Whether a client lost its connection, or got no response."""
     step: Step | None
 
     def faults(self) -> list[str]:
@@ -107,20 +89,22 @@ class Verdict:
             name
             for name, is_over in (
                 ("a node ended", not self.alive),
+                ("a lost client", self.alive and self.lost),
                 ("no response", self.outcome.silent > 0),
                 ("another epoch", len(self.epochs) != 1 or -1 in self.epochs),
                 ("a fenced broker", self.fenced > 0),
                 ("step", self.step is not None and self.step.cpu_ms > STEP_MS),
                 ("memory", self.memory_mib[1] - self.memory_mib[0] > MEMORY_MIB),
-                ("neighbour", self._is_slow(self.p99_ms, self.quiet_ms[0], NEIGHBOUR_P99_MS)),
-                ("controller", self._is_slow(self.control_p99_ms, self.quiet_ms[1], CONTROL_P99_MS)),
+                ("neighbour", is_slow(self.p99_ms, self.quiet_ms[0], NEIGHBOUR_P99_MS)),
+                ("controller", is_slow(self.control_p99_ms, self.quiet_ms[1], CONTROL_P99_MS)),
             )
             if is_over
         ]
 
-    @staticmethod
-    def _is_slow(p99_ms: float, quiet_ms: float, budget_ms: float) -> bool:
-        return quiet_ms < budget_ms * QUIET_SHARE and p99_ms > budget_ms
+
+def is_slow(wait_ms: float, quiet_ms: float, budget_ms: float) -> bool:
+    """Whether a wait is over its budget, and the machine not to blame."""
+    return quiet_ms < budget_ms * QUIET_SHARE and wait_ms > budget_ms
 
 
 @contextlib.contextmanager
@@ -128,24 +112,6 @@ def neighbour(address: Address, broker_id: int | None = None) -> Iterator[Neighb
     with socket.create_connection(address, timeout=PATIENCE_S) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield Neighbour(connection, broker_id)
-
-
-def ask_in_turn(friend: Neighbour, waits: Waits) -> None:
-    """Produce one record of 100 bytes, then ask for the metadata of its topic, and note both waits."""
-    records = encode_batch([Record(0, -1, None, bytes(100))])
-    data = TopicProduceData(NEIGHBOUR_TOPIC, partition_data=[PartitionProduceData(0, records)])
-    topics = [MetadataRequestTopic(name=NEIGHBOUR_TOPIC)]
-    for request in (ProduceRequest(acks=-1, timeout_ms=60_000, topic_data=[data]), MetadataRequest(topics=topics)):
-        with waits.one():
-            friend.ask(request, 9)
-
-
-def quorum_epoch(friend: Neighbour) -> int:
-    """Ask the controller; -1 if it does not lead."""
-    topic = TopicData(CLUSTER_METADATA_TOPIC, [PartitionData(0)])
-    response = friend.ask(DescribeQuorumRequest(topics=[topic]), 0)
-    partitions = response.topics[0].partitions if response.topics else []
-    return -1 if response.error_code or not partitions or partitions[0].error_code else int(partitions[0].leader_epoch)
 
 
 def strike(address: Address, frames: Sequence[bytes], connections: int = 1) -> Outcome:
@@ -213,68 +179,100 @@ def _answer(connection: socket.socket) -> int:
     return int(total)
 
 
-@contextlib.contextmanager
-def again_and_again(ask: Callable[[], object], pause_s: float = 0.0) -> Iterator[None]:
-    """Call ``ask`` in a thread until the block ends."""
-    ended = threading.Event()
+Both = tuple[Asked, Asked]
+"""The requests of the neighbour, and those of the controller's client."""
 
-    def run() -> None:
-        with contextlib.suppress(OSError, AssertionError):  # the node ended: ``alive`` says so
-            while not ended.wait(pause_s):
-                ask()
 
-    thread = threading.Thread(target=run, name="neighbour", daemon=True)
-    thread.start()
-    try:
+@attrs.frozen
+class Clients:
+    """The clients whose waits are measured: a neighbour of the attacker, and a client of the controller."""
+
+    neighbour: Client
+    controller: Client
+    quiet: Both = attrs.Factory(lambda: (Asked(), Asked()))
+    """The last requests without an attack."""
+
+    @contextlib.contextmanager
+    def asking(self, asked: Both) -> Iterator[None]:
+        """Let both ask until the block ends, and add what they see."""
+        both = self.neighbour, self.controller
+        for client in both:
+            client.begin()
         yield
-    finally:
-        ended.set()
-        thread.join(PATIENCE_S)
+        for client, seen in zip(both, asked, strict=True):
+            seen.add(client.cease())
+
+    def ask_quietly(self) -> Both:
+        """Ask an idle node. Return the last requests to it: for a p99 the new ones alone would be too few."""
+        for _ in range(QUIET_ROUNDS):
+            with self.asking(self.quiet):
+                time.sleep(QUIET_S)
+            if min(len(seen.waits) for seen in self.quiet) >= QUIET_WAITS:
+                break
+        for seen in self.quiet:
+            del seen.waits[:-QUIET_WAITS]
+        return self.quiet
 
 
-def judge(target: Target, attack: Attack) -> Verdict:
-    """Attack the cluster while a neighbour asks, and a client of the controller."""
-    quiet, busy, control_quiet, control_busy = Waits(), Waits(), Waits(), Waits()
-    with neighbour(target.address, target.broker_id) as friend, neighbour(target.controller_address) as observer:
+@contextlib.contextmanager
+def running_clients(target: Target) -> Iterator[Clients]:
+    with (
+        running_client(target.address, "neighbour") as neighbour,
+        running_client(target.controller_address, "controller") as controller,
+    ):
+        yield Clients(neighbour, controller)
+
+
+def judge(target: Target, clients: Clients, attack: Attack) -> Verdict:
+    """Attack the cluster while both clients ask."""
+    with neighbour(target.address, target.broker_id) as friend:
         attack.prepare(friend)  # makes one of the fuzzer's topics wide, if the attack needs that
         friend.prepare()
         write(friend, NEIGHBOUR_TOPIC, encode_batch([Record(0, -1, None, b"")]))
-        frames = list(attack.frames())  # made before the waits are measured in the same interpreter
-
-        def observe(waits: Waits) -> int:
-            with waits.one():
-                return quorum_epoch(observer)
-
-        for _ in range(QUIET_REQUESTS):
-            ask_in_turn(friend, quiet)
-            epoch = observe(control_quiet)
-        before, fenced_before, epochs = target.resident_mib(), target.fenced(), {epoch}
-        target.forget_peak()
-        target.new_steps()
-        with (
-            again_and_again(lambda: ask_in_turn(friend, busy)),
-            again_and_again(lambda: epochs.add(observe(control_busy)), CONTROL_PAUSE_S),
-        ):
-            address = target.controller_address if attack.at_controller else target.address
-            began = time.perf_counter()
-            outcome = strike(address, frames, attack.connections)
-            while not outcome.silent and time.perf_counter() - began < SUM_S:
-                strike(address, frames, attack.connections)
+    frames = list(attack.frames())
+    quiet = clients.ask_quietly()
+    busy = Asked(), Asked()
+    before, fenced_before = target.resident_mib(), target.fenced()
+    target.forget_peak()
+    target.new_steps()
+    address = target.controller_address if attack.at_controller else target.address
+    outcome, began = None, time.perf_counter()
+    while outcome is None or not (outcome.silent or _is_enough(quiet, busy) or time.perf_counter() - began > LONGEST_S):
+        with clients.asking(busy):
+            answered = _strike_for(ROUND_S, address, frames, attack.connections)
             time.sleep(attack.lasts_s)
-        alive = target.is_alive
-        memory = (before, target.resident_mib("VmHWM"), target.resident_mib()) if alive else (before, 0, 0)
-        epochs.add(quorum_epoch(observer) if alive else -1)
+        outcome = outcome or answered
+    alive = target.is_alive
+    memory = (before, target.resident_mib("VmHWM"), target.resident_mib()) if alive else (before, 0, 0)
     return Verdict(
         attack.name,
         outcome,
-        (quiet.p99_ms(), control_quiet.p99_ms()),
-        busy.worst_ms(),
-        busy.p99_ms(),
-        control_busy.worst_ms(),
-        control_busy.p99_ms(),
+        tuple(asked.p99_ms() for asked in quiet),
+        busy[0].worst_ms(),
+        busy[0].p99_ms(),
+        busy[1].worst_ms(),
+        busy[1].p99_ms(),
         memory,
-        frozenset(epochs),
+        frozenset((*quiet[1].epochs, *busy[1].epochs)) if alive else frozenset({-1}),
         target.fenced() - fenced_before,
         alive,
+        any(asked.is_lost for asked in busy),
         max(target.new_steps(), key=lambda step: step.cpu_ms, default=None),
     )
+
+
+def _is_enough(quiet: Both, busy: Both) -> bool:
+    """Whether more waits would change nothing: all are within the budget, or they are enough for a p99."""
+    return not any(
+        len(asked.waits) < ENOUGH_WAITS and is_slow(asked.worst_ms(), idle.p99_ms(), budget_ms)
+        for idle, asked, budget_ms in zip(quiet, busy, (NEIGHBOUR_P99_MS, CONTROL_P99_MS), strict=True)
+    )
+
+
+def _strike_for(seconds: float, address: Address, frames: Sequence[bytes], connections: int) -> Outcome:
+    """Strike until the time has passed, at least once. Return the first outcome, or one without a response."""
+    began = time.perf_counter()
+    first = last = strike(address, frames, connections)
+    while not last.silent and time.perf_counter() - began < seconds:
+        last = strike(address, frames, connections)
+    return last if last.silent else first

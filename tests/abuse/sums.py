@@ -20,7 +20,8 @@ from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsReq
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from tests.abuse.attack import whole
-from tests.abuse.campaign import PATIENCE_S, neighbour
+from tests.abuse.campaign import neighbour
+from tests.abuse.client import PATIENCE_S
 from tests.abuse.target import Target, running_target
 from tests.fuzz.strike import NEIGHBOUR_TOPIC, Neighbour
 from tests.support.node_process import OURS

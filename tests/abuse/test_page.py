@@ -24,6 +24,7 @@ FINE = Verdict(
     epochs=frozenset({3}),
     fenced=0,
     alive=True,
+    lost=False,
     step=Step("handler", "Metadata", 12, 0),
 )
 
@@ -36,6 +37,8 @@ FINE = Verdict(
         ({"epochs": frozenset({3, 4})}, ["another epoch"]),
         ({"epochs": frozenset({-1})}, ["another epoch"]),
         ({"fenced": 1}, ["a fenced broker"]),
+        ({"lost": True}, ["a lost client"]),
+        ({"alive": False, "lost": True}, ["a node ended"]),
         ({"outcome": Outcome(120.0, 0, 0, 0, silent=1)}, ["no response"]),
         ({"step": Step("handler", "", 51, 40)}, ["step"]),
         ({"step": None}, []),
