@@ -33,7 +33,8 @@ def controller_plane_of(config: NodeConfig) -> Plane:
     one hides the gauges of the other. KIP-1207 gives the controller's handlers the prefix that all its metrics have
     here.
     """
-    return _plane("controller", config, config.listeners.controller, "Controller" if config.is_broker else "")
+    plane = _plane("controller", config, config.listeners.controller, "Controller" if config.is_broker else "")
+    return attrs.evolve(plane, pauses_long_work=True)
 
 
 def data_plane_of(config: NodeConfig) -> Plane:

@@ -173,6 +173,16 @@ class Request:
         room.take(elements)
         self._taken += elements
 
+    @property
+    def is_large(self) -> bool:
+        """Whether the body was decoded in steps, into many elements."""
+        return self._elements > UNCOUNTED_ELEMENTS
+
+    def forget(self) -> list[Message]:
+        """Forget the body and the reply. Return the body, if it was decoded, for its last owner."""
+        message, self._message, self._reply = self._message, None, _PENDING
+        return [] if message is None else [message]
+
     def release(self) -> None:
         """Forget the body and the reply, because the response is encoded or the connection has ended.
 

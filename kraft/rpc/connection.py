@@ -24,10 +24,12 @@ from kraft.rpc.trace import RequestTrace
 from kraft.rpc.unsent import SMALL_BYTES, UnsentResponses
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import KafkaError
+from kraft.wire.freeing import free_in_steps
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
 from kraft.world.listen import SocketSettings
 from kraft.world.transport import Transport
+from kraft.world.turns import in_slices, pause_long_work
 
 logger = logging.getLogger("kraft.rpc")
 
@@ -38,6 +40,11 @@ MAX_TOGETHER: Final = 4
 """Not a Kafka setting. How many responses to pipelined requests leave together. With many, the client and the node
 would wait for each other in turns, instead of working at the same time.
 """
+_LARGE_BYTES: Final = 64 * 1024
+_SLICE_ELEMENTS: Final = 3_000
+"""A large response, or a large request, is freed in slices of some milliseconds."""
+_LARGE_BUFFERS_BYTES: Final = 4 << 20
+"""From this size on, their bytes are, too."""
 MAX_TOGETHER_BYTES: Final = 16 * 1024
 """Not a Kafka setting. How many bytes such responses have together. A longer response leaves alone."""
 
@@ -98,7 +105,7 @@ async def _serve_requests(
     live: LiveConnection, frames: FrameReader, responses: _Responses, context: ProcessorContext
 ) -> None:
     table, metrics, requests = context.table, context.metrics, context.requests
-    clock = context.plane_metrics.clock
+    clock, pauses_long_work = context.plane_metrics.clock, context.plane_metrics.plane.pauses_long_work
     while not live.draining:
         frame = await frames.read()
         if frame is None:
@@ -114,6 +121,8 @@ async def _serve_requests(
             context.trace.emit_received(request)
         del frame  # the request owns the frame from here on, and frees it before the next one is read
         metrics.idle.busy_s += clock() - now
+        if pauses_long_work:
+            pause_long_work()
         try:
             requests.send_nowait(request)
         except trio.WouldBlock:
@@ -148,7 +157,11 @@ async def _answer(
                 await responses.flush()
             return True
         data, pieces = await encode_response(request, reply)
+        messages = [reply, *request.forget()]
         del reply
+        if request.is_large or len(data) > _LARGE_BYTES:
+            await in_slices(free_in_steps(messages), _SLICE_ELEMENTS)
+        del messages
     finally:
         # A slow peer keeps only the encoded response in memory. The objects of a large one need ten times as much.
         request.release()
@@ -157,6 +170,7 @@ async def _answer(
         await responses.flush()
         started_at = clock()
     responses.add(data, request)
+    del data
     if not pieces and frames.has_frame and not responses.is_full:
         context.metrics.idle.busy_s += clock() - started_at
     else:
@@ -218,6 +232,12 @@ class _Responses:
         self._context.table.touch(self._live, sent_at)
         for request in waiting:
             _finish(request, sent_at, self._context)
+        buffers = [data, *(request.frame for request in waiting)]
+        if sum(map(len, buffers)) > _LARGE_BUFFERS_BYTES:
+            for request in waiting:
+                request.frame = b""
+            del data
+            await in_slices(free_in_steps(buffers), _SLICE_ELEMENTS)
 
 
 def _finish(request: Request, sent_at: float, context: ProcessorContext) -> None:

@@ -43,6 +43,10 @@ class Plane:
     request_elements: int = -1
     unsent_bytes: int = 256 << 20
     """Not a Kafka setting."""
+    pauses_long_work: bool = False
+    """Whether the long work of the whole node pauses while a request or a response of this plane goes on to its next
+    task.
+    """
 
     def processors_of(self, listener: str) -> int:
         return self.listener_processors.get(listener, self.processors)
@@ -50,4 +54,12 @@ class Plane:
 
 def control_plane(listeners: tuple[Endpoint, ...]) -> Plane:
     """KIP-291: one processor, a queue of 20, one handler."""
-    return Plane("control", listeners, CONTROL_QUEUE_CAPACITY, processors=1, handlers=1, metric_prefix="ControlPlane")
+    return Plane(
+        "control",
+        listeners,
+        CONTROL_QUEUE_CAPACITY,
+        processors=1,
+        handlers=1,
+        metric_prefix="ControlPlane",
+        pauses_long_work=True,
+    )

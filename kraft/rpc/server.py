@@ -40,7 +40,7 @@ from kraft.rpc.trace import RequestTrace, Sampler
 from kraft.rpc.unsent import UnsentResponses
 from kraft.world.listen import Accepted, Listen, Listener, SocketSettings, listen_by_tcp
 from kraft.world.trace import Trace
-from kraft.world.turns import before_long_work
+from kraft.world.turns import before_long_work, pause_long_work
 
 logger = logging.getLogger("kraft.rpc")
 
@@ -364,5 +364,7 @@ async def _handle(request: Request, current: CurrentRequest, service: Service, m
     worked_s = request.handled_at - request.dequeued_at
     metrics.handlers.busy_s += worked_s
     current.request = None
+    if metrics.plane.pauses_long_work:
+        pause_long_work()
     request.complete(reply)
     return worked_s

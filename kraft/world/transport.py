@@ -20,6 +20,11 @@ from kraft.wire.splice import FileSlice
 _PEER_CLOSED = getattr(select, "POLLRDHUP", 0)
 """Linux reports a closed peer behind unread bytes. Other systems report a reset at least."""
 
+AT_ONCE_BYTES = 1 << 20
+"""The most bytes of one system call. The kernel copies them in less than a millisecond, and enlarges the send buffer of
+a fast peer to many times that.
+"""
+
 
 class Transport(Protocol):
     """The byte stream that the server and the client use."""
@@ -66,22 +71,23 @@ class PlainTransport:
 
     async def send(self, data: bytes | bytearray | memoryview, *, more: bool = False) -> None:
         flags = socket.MSG_MORE if more else 0
-        sent = 0
+        size, sent = len(data), 0
+        is_large = size > AT_ONCE_BYTES
         while True:
             try:
-                sent += self._send(memoryview(data)[sent:] if sent else data, flags)
-                if sent == len(data):
+                sent += self._send(memoryview(data)[sent : sent + AT_ONCE_BYTES] if sent or is_large else data, flags)
+                if sent == size:
                     return
             except BlockingIOError:
                 pass
-            await trio.lowlevel.wait_writable(self._socket)
+            await trio.lowlevel.wait_writable(self._socket)  # also if the peer reads as fast as this sends
 
     async def send_file(self, piece: FileSlice) -> None:
         source, target = piece.file.fileno(), self._socket.fileno()
         position, end = piece.position, piece.position + piece.length
         while position < end:
             try:
-                sent = os.sendfile(target, source, position, end - position)
+                sent = os.sendfile(target, source, position, min(end - position, AT_ONCE_BYTES))
             except BlockingIOError:
                 pass
             else:
@@ -90,7 +96,7 @@ class PlainTransport:
                 position += sent
                 if position == end:
                     return
-            await trio.lowlevel.wait_writable(self._socket)  # also if the peer reads as fast as the file is sent
+            await trio.lowlevel.wait_writable(self._socket)
 
     def is_abandoned(self) -> bool:
         poll = select.poll()

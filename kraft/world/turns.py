@@ -41,20 +41,44 @@ before_long_work: Final[ContextVar[Callable[[], Awaitable[None]] | None]] = Cont
 one there, so that short requests do not wait for the end of its long one.
 """
 _line: Final = trio.lowlevel.RunVar[trio.Lock]("kraft.world.turns")
+_pause: Final = trio.lowlevel.RunVar["_Pause"]("kraft.world.turns: pause")
+_PAUSE: Final = 2
+"""The rest of the round of the call, and the next one."""
+_LONGEST_PAUSE: Final = 8
+"""In rounds of the scheduler. So many requests of the control plane delay long work, but do not stop it."""
+
+
+class _Pause:
+    __slots__ = ("rounds",)
+
+    def __init__(self) -> None:
+        self.rounds = 0
 
 
 async def give_turn() -> None:
     """Let the other tasks run, then continue.
 
     Of all tasks that call this, one continues in each round of the scheduler. So another task waits for one slice, and
-    not for one of each.
+    not for one of each. None continues in a round after :func:`pause_long_work`, but each after ``_LONGEST_PAUSE``.
     """
     before = before_long_work.get()
     if before is not None:
         await before()
     # A free lock is acquired with a checkpoint, and a taken one when its owner releases it, a round later.
     async with line_of_node.get() or _line_of_loop():
-        pass
+        pause = _pause_of_loop()
+        for _ in range(_LONGEST_PAUSE):
+            if pause.rounds == 0:
+                break
+            pause.rounds -= 1
+            await trio.lowlevel.checkpoint()
+
+
+def pause_long_work() -> None:
+    """Let the next round of the scheduler pass without a slice of long work. A request of the control plane goes on in
+    it. From its connection to a handler and back it needs some rounds, and would wait for a slice in each.
+    """
+    _pause_of_loop().rounds = _PAUSE
 
 
 @contextmanager
@@ -78,6 +102,15 @@ def _line_of_loop() -> Line:
         line = trio.Lock()
         _line.set(line)
         return line
+
+
+def _pause_of_loop() -> _Pause:
+    try:
+        return _pause.get()
+    except LookupError:
+        pause = _Pause()
+        _pause.set(pause)
+        return pause
 
 
 class Turns:

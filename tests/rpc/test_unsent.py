@@ -12,7 +12,7 @@ from kraft.rpc.channel import Reply, Request
 from tests.rpc.planes import FETCH, Peer, Running, a_plane, frame, ok, running
 
 MIB = 1 << 20
-SIZE = 4 * MIB
+SIZE = 16 * MIB
 """More than the sockets of both ends take from a server whose client does not read."""
 
 
@@ -50,7 +50,7 @@ async def received_bytes(peer: Peer) -> int:
 async def test_beyond_the_bound_the_responses_that_wait_longest_are_given_up(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A thousand peers that request 4 MiB and read nothing must not cost 4 GiB."""
+    """A thousand peers that request 16 MiB and read nothing must not cost 16 GiB."""
     async with running(large, a_plane(unsent_bytes=3 * SIZE + MIB)) as plane:
         peers = [await plane.peer() for _ in range(5)]
         for number, peer in enumerate(peers):

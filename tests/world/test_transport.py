@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 import trio
 
 from kraft.wire.splice import FileSlice
-from kraft.world.transport import PlainTransport
+from kraft.world.transport import AT_ONCE_BYTES, PlainTransport
 from tests.support.steps import steps_of_this_task
 
 
@@ -80,6 +81,22 @@ async def test_more_than_the_socket_holds_waits_for_the_peer() -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(PlainTransport(ours).send, data)
             assert await receive(theirs, len(data)) == data
+
+
+async def test_bytes_for_a_fast_peer_leave_turns_to_other_tasks() -> None:
+    """AT_ONCE_BYTES: "The most bytes of one system call"."""
+    data = bytes(5 * AT_ONCE_BYTES + 1)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.setblocking(True)
+        reader = threading.Thread(target=lambda: [None for _ in iter(lambda: theirs.recv(1 << 16), b"")])
+        reader.start()
+        transport = PlainTransport(ours)
+        async with steps_of_this_task() as steps:
+            await transport.send(data)
+        transport.close()
+        reader.join()
+    assert steps.count >= 5
 
 
 async def test_a_closed_peer_is_the_end_or_an_error() -> None:

@@ -6,7 +6,15 @@ from collections.abc import Generator
 
 import trio
 
-from kraft.world.turns import Turns, before_long_work, give_turn, in_another_line, in_slices, line_of_node
+from kraft.world.turns import (
+    Turns,
+    before_long_work,
+    give_turn,
+    in_another_line,
+    in_slices,
+    line_of_node,
+    pause_long_work,
+)
 from tests.support.steps import steps_of_this_task
 
 
@@ -126,3 +134,55 @@ async def test_a_cancelled_task_leaves_the_line() -> None:
         nursery.cancel_scope.cancel()
     with trio.fail_after(5):
         await give_turn()
+
+
+class Rounds(trio.abc.Instrument):
+    """Counts the rounds of the scheduler."""
+
+    now = 0
+
+    def after_io_wait(self, timeout: float) -> None:
+        self.now += 1
+
+
+async def test_long_work_pauses_while_a_request_of_the_control_plane_goes_on() -> None:
+    """pause_long_work: "Let the next round of the scheduler pass without a slice of long work"."""
+    rounds, slices, pauses = Rounds(), list[int](), list[int]()
+    trio.lowlevel.add_instrument(rounds)
+
+    async def long_work() -> None:
+        while True:
+            slices.append(rounds.now)
+            await give_turn()
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(long_work)
+        for number in range(300):
+            if number % 10 == 9:
+                pauses.append(rounds.now)
+                pause_long_work()
+            await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+    trio.lowlevel.remove_instrument(rounds)
+    assert not {each + 1 for each in pauses} & set(slices)
+    assert len(slices) > 200
+
+
+async def test_requests_of_the_control_plane_do_not_stop_long_work() -> None:
+    """_LONGEST_PAUSE: "So many requests of the control plane delay long work, but do not stop it"."""
+    slices = 0
+
+    async def long_work() -> None:
+        nonlocal slices
+        while True:
+            slices += 1
+            await give_turn()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(long_work)
+        for _ in range(100):
+            pause_long_work()
+            await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+    assert 100 // (8 + 2) <= slices <= 100 // 8 + 2

@@ -1,0 +1,81 @@
+"""Large messages are freed in steps, and what another object has stays."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.wire.freeing import STEP, free_in_steps
+
+LENGTH = 10 * STEP
+
+
+class Canary(str):
+    """A string that a weak reference can watch."""
+
+
+def canaries() -> tuple[list[Canary], list[weakref.ref[Canary]]]:
+    made = [Canary(f"t{number}") for number in range(LENGTH)]
+    return made, [weakref.ref(each) for each in made]
+
+
+def freed(steps: Iterator[int], watched: list[weakref.ref[Canary]]) -> list[int]:
+    """Run the steps, and return how many canaries each has freed."""
+    counts = []
+    before = len(watched)
+    for _ in steps:
+        left = sum(each() is not None for each in watched)
+        counts.append(before - left)
+        before = left
+    return counts
+
+
+def test_the_elements_of_an_array_are_freed_in_steps() -> None:
+    names, watched = canaries()
+    owned: list[Any] = [MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names])]
+    del names
+    counts = freed(free_in_steps(owned), watched)
+    assert sum(counts) == LENGTH
+    assert max(counts) == STEP
+
+
+def test_long_arrays_within_elements_are_freed_in_steps() -> None:
+    names, watched = canaries()
+    topics = [ListOffsetsTopic(name="t", partitions=[ListOffsetsPartition(partition_index=n) for n in names])]
+    owned: list[Any] = [ListOffsetsRequest(topics=topics)]  # the index may be anything: nothing is encoded
+    del names, topics
+    counts = freed(free_in_steps(owned), watched)
+    assert sum(counts) == LENGTH
+    assert max(counts) == STEP
+
+
+def test_an_array_that_another_object_has_stays_as_it_is() -> None:
+    """A group keeps the protocols of a JoinGroup; a heavy request must not empty them."""
+    kept = [MetadataRequestTopic(name="t") for _ in range(LENGTH)]
+    list(free_in_steps([MetadataRequest(topics=kept)]))
+    assert len(kept) == LENGTH
+
+
+def test_a_message_that_another_object_has_stays_as_it_is() -> None:
+    kept = MetadataRequest(topics=[MetadataRequestTopic(name="t") for _ in range(LENGTH)])
+    list(free_in_steps([kept]))
+    assert len(kept.topics or ()) == LENGTH
+
+
+def test_an_element_that_another_object_has_stays_as_it_is() -> None:
+    kept = ListOffsetsTopic(name="t", partitions=[ListOffsetsPartition() for _ in range(LENGTH)])
+    list(free_in_steps([ListOffsetsRequest(topics=[kept])]))
+    assert len(kept.partitions) == LENGTH
+
+
+def test_a_buffer_is_freed_in_steps_unless_a_view_has_it() -> None:
+    assert len(list(free_in_steps([bytearray(100 << 20)]))) > 3
+    kept = bytearray(100 << 20)
+    view = memoryview(kept)
+    owned: list[Any] = [kept]
+    del kept
+    list(free_in_steps(owned))
+    assert len(view) == 100 << 20
