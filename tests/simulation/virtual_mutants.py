@@ -133,7 +133,7 @@ MUTANTS = {
         Controller,
         "_activate",
         _takes_over_too_soon,
-        3,
+        9,
         "AckedValueNotLost",
     ),
 }
