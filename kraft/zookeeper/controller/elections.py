@@ -53,14 +53,13 @@ def controlled_shutdown(
 
 
 def reassigned(cluster: LegacyCluster, partition: TopicPartition, state: PartitionState) -> PartitionState | None:
-    """Only target replicas stay in the ISR. The leader stays if it is one of them and online; else the first does."""
+    """The leader stays if it is a target replica and online; else the first one that is online and in sync leads."""
     assignment = cluster.assignment(partition)
     target = () if assignment is None else assignment.target
-    isr = tuple(each for each in state.isr if each in target)
-    able = [each for each in target if each in isr and cluster.is_online(each, partition)]
+    able = [each for each in target if each in state.isr and cluster.is_online(each, partition)]
     if not able:
         return None
-    return led_by(state, state.leader if state.leader in able else able[0], isr)
+    return led_by(state, state.leader if state.leader in able else able[0], state.isr)
 
 
 def without(broker_id: int) -> Choice:

@@ -26,6 +26,7 @@ from kraft.zookeeper.controller import elections
 from kraft.zookeeper.controller.active import MAX_ATTEMPTS, ActiveController, shown
 from kraft.zookeeper.controller.deletion import resume_deletions
 from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.controller.partitions import elect
 from kraft.zookeeper.controller.topics import fits, topic_changed, write_topic
 from kraft.zookeeper.operations import Delete, Set, Znode
 from kraft.zookeeper.znodes.admin import REASSIGN_PARTITIONS, TopicPartition, decode_reassignment, encode_reassignment
@@ -235,7 +236,10 @@ def _send_assignment(active: ActiveController, partition: TopicPartition, assign
 
 
 def _complete(active: ActiveController, partition: TopicPartition, assignment: ReplicaAssignment) -> Steps[None]:
-    """Lead with a target replica, stop the others, and only then write the target as the assignment."""
+    """Lead with a target replica, stop the others, and only then write the target as the assignment.
+
+    The leader epoch rises for the leader, and for each replica that leaves the ISR.
+    """
     changed = yield from active.change((partition,), elections.reassigned)
     if not changed:
         active.note(f"no target replica of {shown(partition)} can lead, so its reassignment stays open")
@@ -243,8 +247,7 @@ def _complete(active: ActiveController, partition: TopicPartition, assignment: R
     topic = active.cluster.topics[partition[0]]
     topic.partitions[partition[1]] = ReplicaAssignment(assignment.target)
     active.send_leader_and_isr(assignment.target, partition)
-    for deletes in (False, True):
-        active.send_stop(assignment.removing, partition, deletes=deletes)
+    yield from _stop_replicas(active, partition, assignment.removing)
     if not (yield from write_topic(active, partition[0])):
         # The znode still has ORS + TRS. The change is reported, and completed again then.
         topic.partitions[partition[1]] = assignment
@@ -252,5 +255,5 @@ def _complete(active: ActiveController, partition: TopicPartition, assignment: R
 
 def _stop_replicas(active: ActiveController, partition: TopicPartition, replicas: Sequence[int]) -> Steps[None]:
     for broker_id in replicas:
-        yield from active.change((partition,), elections.without(broker_id))
+        yield from elect(active, (partition,), elections.without(broker_id), excluded=(broker_id,))
         active.send_stop((broker_id,), partition, deletes=True)

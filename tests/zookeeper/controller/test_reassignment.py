@@ -73,6 +73,23 @@ def test_the_leader_stays_if_it_is_a_target() -> None:
     assert (cluster.state("t").leader, cluster.state("t").isr) == (1, (1, 3))
 
 
+@pytest.mark.parametrize(("target", "in_sync", "epoch"), [([3, 4], (1, 2, 3, 4), 4), ([3, 1], (1, 2, 3), 3)])
+def test_the_leader_epoch_rises_for_each_phase(target: list[int], in_sync: tuple[int, ...], epoch: int) -> None:
+    """onPartitionReassignment: A1 (new assignment) and B3 (leader in TRS) raise it once each, also if the leader stays.
+    B4 raises it for each removed replica that was in sync. The other replicas get each state, the removed one stops."""
+    cluster = running()
+    reassign(cluster, target)
+    propose(cluster, *in_sync)
+    assert cluster.state("t").leader_epoch == epoch
+    received = [each.message for each in cluster.brokers[3].received]
+    *_, request = [each for each in received if isinstance(each, LeaderAndIsrRequest)]
+    (state,) = request.topic_states[0].partition_states
+    assert (state.leader_epoch, set(state.isr), set(state.replicas)) == (epoch, set(target), set(target))
+    stop = cluster.brokers[2].received[-1].message
+    assert isinstance(stop, StopReplicaRequest)
+    assert stop.topic_states[0].partition_states[0].leader_epoch == epoch
+
+
 def test_a_cancelled_reassignment_stops_what_it_added() -> None:
     cluster = running()
     assert reassign(cluster, None) == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
