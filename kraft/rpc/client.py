@@ -17,17 +17,21 @@ import trio
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.registry import request_header_version, response_class, response_header_version
+from kraft.rpc.channel import LARGE_FRAME_BYTES
 from kraft.rpc.frames import SCRATCH_BYTES, ConnectionEnded, FrameReader, InvalidFrame
 from kraft.rpc.memory_pool import MemoryPool
-from kraft.wire.codec import decode, encode_spliced
+from kraft.wire.codec import decode, decode_in_steps, encode_in_steps
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
+from kraft.wire.splice import FileSlice
 from kraft.world.dial import Dial, dial_by_tcp
 from kraft.world.transport import Transport
+from kraft.world.turns import give_turn, in_slices
 
 DEFAULT_TIMEOUT_S = 30.0
 MAX_RESPONSE_BYTES = 104_857_600
+_SLICE_ELEMENTS = 1_000
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Message)
@@ -118,10 +122,10 @@ class Connection:
         version = ApiVersionsRequest.VALID_VERSIONS[1]
         frame = await self._exchange(request, version, self._timeout_s)
         if int.from_bytes(frame[4:6], "big") == ErrorCode.UNSUPPORTED_VERSION:
-            offered = self._decode(ApiVersionsResponse, 0, frame, 4)
+            offered = await self._decode(ApiVersionsResponse, 0, frame, 4)
             version = next((api.max_version for api in offered.api_keys if api.api_key == request.API_KEY), 0)
             frame = await self._exchange(request, version, self._timeout_s)
-        response = self._decode(ApiVersionsResponse, version, frame, 4)
+        response = await self._decode(ApiVersionsResponse, version, frame, 4)
         if response.error_code:
             raise KafkaError(ErrorCode(response.error_code))
         self.versions = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
@@ -151,7 +155,7 @@ class Connection:
         if position == 5 and (len(frame) < 5 or frame[4] != 0):
             self.close()
             raise Disconnected("response header has tagged fields, which no Kafka defines")
-        return self._decode(response_class(request.API_KEY), version, frame, position)
+        return await self._decode(response_class(request.API_KEY), version, frame, position)
 
     async def send(self, request: Message, version: int | None = None) -> None:
         """Send a request that has no response (Produce with acks=0)."""
@@ -181,8 +185,10 @@ class Connection:
     async def _send(self, request: Message, version: int, *, expect_response: bool = False) -> int:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        prefix = self._header(request.API_KEY, version, correlation_id)
-        data, pieces = encode_spliced(request, version, prefix)
+        data = bytearray(self._header(request.API_KEY, version, correlation_id))
+        pieces: list[tuple[int, FileSlice]] = []
+        for _ in encode_in_steps(request, version, data, pieces):
+            await give_turn()
         assert not pieces, "requests are made of bytes"
         _FRAME_LENGTH.pack_into(data, 0, len(data) - 4)
         async with self._sending:
@@ -212,9 +218,13 @@ class Connection:
         self._outstanding.remove(correlation_id)
         self._arrived[correlation_id] = frame
 
-    def _decode(self, cls: type[M], version: int, frame: bytes | bytearray, position: int) -> M:
+    async def _decode(self, cls: type[M], version: int, frame: bytes | bytearray, position: int) -> M:
+        """Decode a response, a large one in slices."""
         try:
-            return decode(cls, version, frame, position)[0]
+            if len(frame) < LARGE_FRAME_BYTES:
+                return decode(cls, version, frame, position)[0]
+            steps = decode_in_steps(cls, version, frame, position, max_elements=len(frame))
+            return (await in_slices(steps, _SLICE_ELEMENTS))[0]
         except DecodeError as error:
             self.close()
             raise Disconnected(f"malformed response: {error}") from error

@@ -18,6 +18,7 @@ from kraft.metrics import Registry
 from kraft.rpc.client import Connection, open_connection
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.trace import Trace
+from kraft.world.turns import give_turn, in_another_line
 from kraft.world.world import World
 from kraft.zookeeper.controller.core import LegacyController
 from kraft.zookeeper.controller.effects import (
@@ -105,21 +106,22 @@ class LegacyControllerDriver:
         assert self._events is None, "one session at a time"
         self._events, inbox = trio.open_memory_channel[_Queued](INBOX_EVENTS)
         self._has_expired = self._is_stopped = False
-        async with trio.open_nursery() as nursery:
-            queued = self._queued(SessionStarted())
-            try:
-                while not isinstance(queued.event, SessionExpired):
-                    deadline = await self._decide(opened, queued, nursery)
-                    with trio.move_on_after(max(0.0, deadline - self._world.clock.now_s())) as wait:
-                        queued = await inbox.receive()
-                    if wait.cancelled_caught:
-                        queued = self._queued(RebalanceDue())
-            except SessionLost:
-                self._has_expired = True
-            finally:
-                self._events, self._is_stopped = None, not self._has_expired
-                self._end_session(inbox)
-                nursery.cancel_scope.cancel()
+        with in_another_line():
+            async with trio.open_nursery() as nursery:
+                queued = self._queued(SessionStarted())
+                try:
+                    while not isinstance(queued.event, SessionExpired):
+                        deadline = await self._decide(opened, queued, nursery)
+                        with trio.move_on_after(max(0.0, deadline - self._world.clock.now_s())) as wait:
+                            queued = await inbox.receive()
+                        if wait.cancelled_caught:
+                            queued = self._queued(RebalanceDue())
+                except SessionLost:
+                    self._has_expired = True
+                finally:
+                    self._events, self._is_stopped = None, not self._has_expired
+                    self._end_session(inbox)
+                    nursery.cancel_scope.cancel()
 
     async def changed(self, event: ZnodeChanged | SessionState) -> None:
         """Take an event of the session. After the end of ``run`` it has no effect: the next session reads all anew."""
@@ -163,10 +165,14 @@ class LegacyControllerDriver:
         while True:
             self._perform(effects, nursery)
             unclean += effects.unclean_elections
-            if not effects.operations:
+            if effects.operations is None:
                 metrics.event_done(metrics.clock() - began_s, unclean)
                 return effects.deadline
-            results = await opened.perform(effects.operations)
+            if effects.operations:
+                results = await opened.perform(effects.operations)
+            else:
+                results = ()
+                await give_turn()
             effects = self.core.step(self._world.clock.now_s(), OperationsPerformed(results))
 
     def _perform(self, effects: LegacyEffects, nursery: trio.Nursery | None) -> None:

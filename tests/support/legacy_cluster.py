@@ -133,12 +133,12 @@ class LegacyClusterModel:
 
     def perform(self, broker: LegacyBroker, effects: LegacyEffects) -> None:
         """Perform effects and those that follow, until the decision has ended."""
-        while self._perform(broker, effects):
-            self.operations += effects.operations
-            results = tuple(self.tree.perform(broker.session, each) for each in effects.operations)
+        while (operations := self._perform(broker, effects)) is not None:
+            self.operations += operations
+            results = tuple(self.tree.perform(broker.session, each) for each in operations)
             effects = broker.core.step(self.now, OperationsPerformed(results))
 
-    def _perform(self, sender: LegacyBroker, effects: LegacyEffects) -> bool:
+    def _perform(self, sender: LegacyBroker, effects: LegacyEffects) -> tuple[Operation, ...] | None:
         self.notes += effects.notes
         self.roles += effects.roles
         self.unclean_elections += effects.unclean_elections
@@ -147,7 +147,7 @@ class LegacyClusterModel:
             receiver = self.brokers[request.broker_id]
             receiver.received.append(request)
             receiver.unanswered.append((sender, request))
-        return bool(effects.operations)
+        return effects.operations
 
     def request(self, message: Any, version: int, broker_id: int | None = None) -> Any:
         """Give a broker, by default the controller, a request; return its response once all has settled."""

@@ -26,7 +26,7 @@ ELECTION = ("/controller", "/controller_epoch")
 
 @attrs.define
 class _Progress:
-    """A decision between two rounds: the operations left, and the results so far."""
+    """A decision between two rounds, or at a pause: the operations left, and the results so far."""
 
     left: deque[Operation]
     results: list[Result] = attrs.Factory(list)
@@ -58,10 +58,11 @@ class LegacyInterleavings(LegacyClusterModel):
         """Return False if the broker has nothing to do."""
         broker, progress = self.brokers[broker_id], self.progress.get(broker_id)
         if progress is not None:
-            operation = progress.left.popleft()
-            self._check_guard(broker, operation)
-            progress.results.append(self.tree.perform(broker.session, operation))
-            self._check_states(operation)
+            if progress.left:
+                operation = progress.left.popleft()
+                self._check_guard(broker, operation)
+                progress.results.append(self.tree.perform(broker.session, operation))
+                self._check_states(operation)
             if not progress.left:
                 del self.progress[broker_id]
                 self._took(broker, broker.core.step(self.now, OperationsPerformed(tuple(progress.results))))
@@ -88,8 +89,9 @@ class LegacyInterleavings(LegacyClusterModel):
     def _took(self, broker: LegacyBroker, effects: LegacyEffects) -> None:
         for request in effects.requests:
             self._check_request(broker, request)
-        if self._perform(broker, effects):
-            self.progress[broker.broker_id] = _Progress(deque(effects.operations))
+        operations = self._perform(broker, effects)
+        if operations is not None:
+            self.progress[broker.broker_id] = _Progress(deque(operations))
 
     def _check_guard(self, broker: LegacyBroker, operation: Operation) -> None:
         """Every write but that of the election is conditional on the controller epoch, and no condition is empty."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
@@ -26,14 +26,14 @@ from kraft.messages.update_metadata_request import (
 )
 from kraft.zookeeper.controller.broker_queue import (
     BrokerQueue,
-    Grouped,
+    States,
     Waiting,
     WaitingLeaderAndIsr,
     WaitingStopReplica,
     WaitingUpdateMetadata,
 )
 from kraft.zookeeper.controller.cluster import LegacyCluster, LiveBroker
-from kraft.zookeeper.controller.effects import BrokerRequest, ControllerMoved, LegacyEffects, Steps
+from kraft.zookeeper.controller.effects import PAUSE, BrokerRequest, ControllerMoved, LegacyEffects, Steps
 from kraft.zookeeper.controller.elections import Choice
 from kraft.zookeeper.operations import (
     Check,
@@ -56,6 +56,7 @@ from kraft.zookeeper.znodes.topics import (
     LEADER_DURING_DELETE,
     NO_LEADER,
     PartitionState,
+    ReplicaAssignment,
     decode_state,
     encode_state,
     state_path,
@@ -67,6 +68,9 @@ MAX_ATTEMPTS = 10
 """Of a write whose znode another process changes each time."""
 OPERATIONS_AT_ONCE = 500
 """Operations that one effect has at most, and partitions that one step decides on: some 15 ms. Not a Kafka setting."""
+SLICE_US = 5_000
+"""Not a Kafka setting. A decision pauses after so much work between two operations. The costs are estimates."""
+_SENT_US, _QUEUED_US, _EXAMINED_US = 20, 2, 1
 UNKNOWN_EPOCH = -1
 
 T = TypeVar("T")
@@ -109,12 +113,42 @@ class ActiveController:
     queues: dict[int, BrokerQueue] = attrs.Factory(dict)
     effects: LegacyEffects = attrs.Factory(LegacyEffects)
     """Of the current step."""
+    _left_us: int = SLICE_US
     _next_number: int = attrs.field(init=False)
 
     @_next_number.default
     def _first_number(self) -> int:
         """No response to a request of another epoch has a number of this one."""
         return self.epoch << 32
+
+    # Work in slices.
+
+    def begin_step(self, effects: LegacyEffects) -> None:
+        self.effects, self._left_us = effects, SLICE_US
+
+    def spent(self, cost_us: int = _EXAMINED_US) -> bool:
+        """Count work on a partition. Return True once the decision must pause: it yields PAUSE."""
+        self._left_us -= cost_us
+        return self._left_us <= 0
+
+    def partitions(
+        self, wanted: Callable[[TopicPartition, ReplicaAssignment], bool], topics: Iterable[str] | None = None
+    ) -> Steps[list[TopicPartition]]:
+        """Return the wanted ones of the partitions of ``topics``, or of all topics."""
+        found: list[TopicPartition] = []
+        for name in self.cluster.topics if topics is None else topics:
+            topic = self.cluster.topics.get(name)
+            for index, assignment in topic.partitions.items() if topic is not None else ():
+                partition = name, index
+                if wanted(partition, assignment):
+                    found.append(partition)
+                if self.spent():
+                    yield PAUSE
+        return found
+
+    def hosted(self, broker_id: int) -> Steps[list[TopicPartition]]:
+        """The partitions that have a replica on this broker."""
+        return (yield from self.partitions(lambda _, assignment: broker_id in assignment.replicas))
 
     # What changes ZooKeeper.
 
@@ -223,41 +257,43 @@ class ActiveController:
 
     # Requests to brokers.
 
-    def send_leader_and_isr(self, brokers: Iterable[int], partition: TopicPartition, *, is_new: bool = False) -> None:
+    def send_leader_and_isr(
+        self, brokers: Iterable[int], partition: TopicPartition, *, is_new: bool = False
+    ) -> Steps[None]:
         """Queue the state of a partition for these replicas, and its metadata for every broker."""
         state, assignment = self.cluster.states[partition], self.cluster.assignment(partition)
         assert assignment is not None
         topic, index = partition
-        for broker_id in brokers:
-            queue = self.queues.get(broker_id)
-            if queue is None:
-                continue
-            queue.add_leader_and_isr(
-                topic,
-                self.cluster.topics[topic].topic_id,
-                LeaderAndIsrPartitionState(
-                    partition_index=index,
-                    controller_epoch=state.controller_epoch,
-                    leader=state.leader,
-                    leader_epoch=state.leader_epoch,
-                    isr=list(state.isr),
-                    partition_epoch=state.partition_epoch,
-                    replicas=list(assignment.replicas),
-                    adding_replicas=list(assignment.adding),
-                    removing_replicas=list(assignment.removing),
-                    is_new=is_new,
-                    leader_recovery_state=state.recovery_state,
-                ),
-            )
-        self.send_metadata(self.queues, (partition,))
-
-    def send_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition] = ()) -> None:
-        """Queue the live brokers, and the metadata of these partitions as far as they have a state."""
-        named = [(each, self._metadata(each)) for each in partitions if each in self.cluster.states]
+        sent = LeaderAndIsrPartitionState(
+            partition_index=index,
+            controller_epoch=state.controller_epoch,
+            leader=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=list(state.isr),
+            partition_epoch=state.partition_epoch,
+            replicas=list(assignment.replicas),
+            adding_replicas=list(assignment.adding),
+            removing_replicas=list(assignment.removing),
+            is_new=is_new,
+            leader_recovery_state=state.recovery_state,
+        )
         for queue in (self.queues[each] for each in brokers if each in self.queues):
+            queue.add_leader_and_isr(topic, self.cluster.topics[topic].topic_id, sent)
+        yield from self.send_metadata(self.queues, (partition,))
+
+    def send_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition] = ()) -> Steps[None]:
+        """Queue the live brokers, and the metadata of these partitions as far as they have a state."""
+        queues = [self.queues[each] for each in brokers if each in self.queues]
+        for queue in queues:
             queue.add_live_brokers()
-            for (topic, _), state in named:
+        for partition in partitions:
+            if partition not in self.cluster.states:
+                continue
+            topic, state = partition[0], self._metadata(partition)
+            for queue in queues:
                 queue.add_metadata(topic, self.cluster.topics[topic].topic_id, state)
+            if self.spent(_SENT_US + _QUEUED_US * len(queues)):
+                yield PAUSE
 
     def send_live_brokers(self, brokers: Iterable[int]) -> None:
         """Queue the live brokers before any LeaderAndIsr: a follower fetches only from brokers that it knows."""
@@ -274,7 +310,7 @@ class ActiveController:
             stop = StopReplicaPartitionState(partition_index=index, leader_epoch=epoch, delete_partition=deletes)
             queue.add_stop(topic, self.cluster.topics[topic].topic_id, stop)
 
-    def flush(self, now: float) -> None:
+    def flush(self, now: float) -> Steps[None]:
         """Send each idle broker the next request that waits for it."""
         for broker_id, queue in self.queues.items():
             if not queue.requests:
@@ -285,7 +321,7 @@ class ActiveController:
             waiting = None if queue.in_flight is not None or endpoint is None else queue.take()
             if waiting is None or endpoint is None:
                 continue
-            message, version = self._message(broker, waiting)
+            message, version = yield from self._message(broker, waiting)
             self._next_number += 1
             queue.in_flight = self._next_number, message
             queue.waiting_since = now if queue.requests else None
@@ -317,37 +353,34 @@ class ActiveController:
             offline_replicas=[each for each in assignment.replicas if not self.cluster.is_online(each, partition)],
         )
 
-    def _message(self, broker: LiveBroker, waiting: Waiting) -> tuple[Any, int]:
+    def _message(self, broker: LiveBroker, waiting: Waiting) -> Steps[tuple[Any, int]]:
         message: LeaderAndIsrRequest | UpdateMetadataRequest | StopReplicaRequest
         match waiting:
-            case WaitingLeaderAndIsr(topics):
-                message, version = self._leader_and_isr(topics), LEADER_AND_ISR_VERSION
+            case WaitingLeaderAndIsr(states):
+                leaders = list(self._leaders({state.leader for _, state in states.values()} - {NO_LEADER}))
+                message, version = LeaderAndIsrRequest(live_leaders=leaders), LEADER_AND_ISR_VERSION
+                message.topic_states = yield from self._by_topic(states, LeaderAndIsrTopicState)
             case WaitingUpdateMetadata(metadata):
-                message, version = self._update_metadata(metadata), UPDATE_METADATA_VERSION
+                brokers = [_live_broker(each) for each in self.cluster.brokers.values()]
+                message, version = UpdateMetadataRequest(live_brokers=brokers), UPDATE_METADATA_VERSION
+                message.topic_states = yield from self._by_topic(metadata, UpdateMetadataTopicState)
             case WaitingStopReplica(stops):
-                message, version = _stop_replica(stops), STOP_REPLICA_VERSION
+                message, version = StopReplicaRequest(), STOP_REPLICA_VERSION
+                message.topic_states = yield from self._by_topic(stops, _stopped_topic)
         message.controller_id, message.controller_epoch = self.config.broker_id, self.epoch
         message.broker_epoch = broker.epoch
         return message, version
 
-    def _leader_and_isr(self, topics: Grouped[LeaderAndIsrPartitionState]) -> LeaderAndIsrRequest:
-        leaders = {state.leader for states in topics.values() for state in states} - {NO_LEADER}
-        return LeaderAndIsrRequest(
-            topic_states=[
-                LeaderAndIsrTopicState(topic_name=name, topic_id=topic_id, partition_states=states)
-                for (name, topic_id), states in topics.items()
-            ],
-            live_leaders=list(self._leaders(leaders)),
-        )
-
-    def _update_metadata(self, topics: Grouped[UpdateMetadataPartitionState]) -> UpdateMetadataRequest:
-        return UpdateMetadataRequest(
-            topic_states=[
-                UpdateMetadataTopicState(topic_name=name, topic_id=topic_id, partition_states=states)
-                for (name, topic_id), states in topics.items()
-            ],
-            live_brokers=[_live_broker(each) for each in self.cluster.brokers.values()],
-        )
+    def _by_topic(self, states: States[Any], of_topic: Callable[..., Any]) -> Steps[list[Any]]:
+        topics: dict[tuple[str, UUID], Any] = {}
+        for (topic, _), (topic_id, state) in states.items():
+            grouped = topics.get((topic, topic_id))
+            if grouped is None:
+                grouped = topics[topic, topic_id] = of_topic(topic_name=topic, topic_id=topic_id)
+            grouped.partition_states.append(state)
+            if self.spent(_QUEUED_US):
+                yield PAUSE
+        return list(topics.values())
 
     def _leaders(self, broker_ids: Iterable[int]) -> Iterator[LeaderAndIsrLiveLeader]:
         for broker_id in sorted(broker_ids):
@@ -357,12 +390,8 @@ class ActiveController:
                 yield LeaderAndIsrLiveLeader(broker_id=broker_id, host_name=endpoint.host, port=endpoint.port)
 
 
-def _stop_replica(topics: Grouped[StopReplicaPartitionState]) -> StopReplicaRequest:
-    return StopReplicaRequest(
-        topic_states=[
-            StopReplicaTopicState(topic_name=name, partition_states=states) for (name, _), states in topics.items()
-        ]
-    )
+def _stopped_topic(topic_name: str, topic_id: UUID) -> StopReplicaTopicState:
+    return StopReplicaTopicState(topic_name=topic_name)
 
 
 def _live_broker(broker: LiveBroker) -> UpdateMetadataBroker:

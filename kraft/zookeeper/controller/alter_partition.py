@@ -51,7 +51,7 @@ def alter_partition(
             return None
 
     changed = yield from active.change(proposals, choose)
-    active.send_metadata(active.queues, changed)
+    yield from active.send_metadata(active.queues, changed)
     yield from complete_reassignments(active, changed)
     return AlterPartitionResponse(
         error_code=ErrorCode.NONE,
@@ -69,7 +69,7 @@ def alter_partition(
 def _name(cluster: LegacyCluster, topic: ProposedTopic, version: int) -> str | None:
     if version < _IDS_FROM:
         return topic.topic_name
-    return next((name for name, known in cluster.topics.items() if known.topic_id == topic.topic_id), None)
+    return cluster.names.get(topic.topic_id)
 
 
 def _settle(

@@ -7,7 +7,6 @@ LeaderAndIsr of a partition goes before its UpdateMetadata, and the deletion of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -19,25 +18,25 @@ from kraft.messages.update_metadata_request import UpdateMetadataPartitionState
 from kraft.zookeeper.znodes.admin import TopicPartition
 
 P = TypeVar("P")
-Grouped = dict[tuple[str, UUID], list[P]]
-"""Partition states by topic name and id."""
+States = dict[TopicPartition, tuple[UUID, P]]
+"""Partition states, with the ids of their topics."""
 
 
 @attrs.frozen
 class WaitingLeaderAndIsr:
-    topics: Grouped[LeaderAndIsrPartitionState]
+    states: States[LeaderAndIsrPartitionState]
 
 
 @attrs.frozen
 class WaitingUpdateMetadata:
     """Live brokers, and the states of some partitions."""
 
-    topics: Grouped[UpdateMetadataPartitionState]
+    states: States[UpdateMetadataPartitionState]
 
 
 @attrs.frozen
 class WaitingStopReplica:
-    topics: Grouped[StopReplicaPartitionState]
+    states: States[StopReplicaPartitionState]
 
 
 Waiting = WaitingLeaderAndIsr | WaitingUpdateMetadata | WaitingStopReplica
@@ -51,12 +50,12 @@ class BrokerQueue:
     in_flight: tuple[int, Any] | None = None
     waiting_since: float | None = None
     """The time when the oldest change that waits, or that has just been taken, began to wait."""
-    _deletions: dict[TopicPartition, tuple[UUID, StopReplicaPartitionState]] = attrs.Factory(dict)
+    _deletions: States[StopReplicaPartitionState] = attrs.Factory(dict)
     _live_brokers_first: bool = False
-    _leader_and_isr: dict[TopicPartition, tuple[UUID, LeaderAndIsrPartitionState]] = attrs.Factory(dict)
+    _leader_and_isr: States[LeaderAndIsrPartitionState] = attrs.Factory(dict)
     _live_brokers: bool = False
-    _metadata: dict[TopicPartition, tuple[UUID, UpdateMetadataPartitionState]] = attrs.Factory(dict)
-    _stops: dict[TopicPartition, tuple[UUID, StopReplicaPartitionState]] = attrs.Factory(dict)
+    _metadata: States[UpdateMetadataPartitionState] = attrs.Factory(dict)
+    _stops: States[StopReplicaPartitionState] = attrs.Factory(dict)
 
     def add_leader_and_isr(self, topic: str, topic_id: UUID, state: LeaderAndIsrPartitionState) -> None:
         partition = topic, state.partition_index
@@ -66,7 +65,7 @@ class BrokerQueue:
             self._leader_and_isr.pop(partition, None)
         waiting = self._leader_and_isr.get(partition)
         if waiting is not None and waiting[1].is_new:
-            state.is_new = True
+            state = attrs.evolve(state, is_new=True)  # other brokers have the same one
         self._leader_and_isr[partition] = topic_id, state
 
     def add_metadata(self, topic: str, topic_id: UUID, state: UpdateMetadataPartitionState) -> None:
@@ -95,28 +94,18 @@ class BrokerQueue:
     def take(self) -> Waiting | None:
         """Remove and return the next request's contents; None if nothing waits."""
         if self._deletions:
-            return WaitingStopReplica(_taken(self._deletions))
+            deletions, self._deletions = self._deletions, {}
+            return WaitingStopReplica(deletions)
         if self._live_brokers_first:
             self._live_brokers_first = False
             return WaitingUpdateMetadata({})
         if self._leader_and_isr:
-            return WaitingLeaderAndIsr(_taken(self._leader_and_isr))
+            roles, self._leader_and_isr = self._leader_and_isr, {}
+            return WaitingLeaderAndIsr(roles)
         if self._metadata or self._live_brokers:
-            self._live_brokers = False
-            return WaitingUpdateMetadata(_taken(self._metadata))
+            metadata, self._metadata, self._live_brokers = self._metadata, {}, False
+            return WaitingUpdateMetadata(metadata)
         if self._stops:
-            return WaitingStopReplica(_taken(self._stops))
+            stops, self._stops = self._stops, {}
+            return WaitingStopReplica(stops)
         return None
-
-
-def _taken(waiting: dict[TopicPartition, tuple[UUID, P]]) -> Grouped[P]:
-    grouped = _grouped(waiting)
-    waiting.clear()
-    return grouped
-
-
-def _grouped(waiting: Mapping[TopicPartition, tuple[UUID, P]]) -> Grouped[P]:
-    topics: Grouped[P] = {}
-    for (topic, _), (topic_id, state) in waiting.items():
-        topics.setdefault((topic, topic_id), []).append(state)
-    return topics

@@ -64,10 +64,10 @@ def _started(active: ActiveController, started: Sequence[int]) -> Steps[None]:
     cluster = active.cluster
     active.send_live_brokers(active.queues)
     for broker_id in started:
-        for partition in cluster.partitions_on(broker_id):
+        for partition in (yield from active.hosted(broker_id)):
             if partition in cluster.states and partition[0] not in cluster.deletions:
-                active.send_leader_and_isr((broker_id,), partition)
-    active.send_metadata(started, cluster.states)
+                yield from active.send_leader_and_isr((broker_id,), partition)
+    yield from active.send_metadata(started, cluster.states)
     yield from bring_online(active)
 
 
@@ -82,7 +82,7 @@ def _failed(active: ActiveController, failed: Collection[int]) -> Steps[None]:
     forget_requests(active, failed)
     yield from bring_online(active)
     for broker_id in failed:
-        hosted = cluster.partitions_on(broker_id)
+        hosted = yield from active.hosted(broker_id)
         kept = [each for each in hosted if each[0] not in cluster.deletions]
         yield from elect(active, kept, elections.without(broker_id))
-        active.send_metadata(active.queues, hosted)
+        yield from active.send_metadata(active.queues, hosted)

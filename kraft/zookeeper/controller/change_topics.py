@@ -6,8 +6,6 @@ A deletion is written to /admin/delete_topics, as a tool writes it, and the watc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from uuid import UUID
 
 from kraft.controller.assignment import check_manual
 from kraft.controller.context import MAX_RECORDS_PER_USER_OPERATION
@@ -37,10 +35,7 @@ def delete_topics(active: ActiveController, request: DeleteTopicsRequest, versio
         return _refused(named, ErrorCode.TOPIC_DELETION_DISABLED if supported else ErrorCode.INVALID_REQUEST)
     if any(each.name is not None and each.topic_id != ZERO_UUID for each in named):
         return _refused(named, ErrorCode.INVALID_REQUEST, "Topic name and topic ID can not both be specified.")
-    names: dict[UUID, str] = {}
-    if any(each.topic_id != ZERO_UUID for each in named):
-        names = {topic.topic_id: name for name, topic in active.cluster.topics.items()}
-    results = [_found(active, each, names) for each in named]
+    results = [_found(active, each) for each in named]
     wanted = dict.fromkeys(each.name for each in results if each.error_code == ErrorCode.NONE)
     outcomes = yield from active.write([Create(delete_topic_path(name)) for name in wanted if name is not None])
     failed = {
@@ -96,10 +91,10 @@ def _refused(named: list[DeleteTopicState], code: ErrorCode, text: str | None = 
     )
 
 
-def _found(active: ActiveController, topic: DeleteTopicState, names: Mapping[UUID, str]) -> DeletableTopicResult:
+def _found(active: ActiveController, topic: DeleteTopicState) -> DeletableTopicResult:
     result = DeletableTopicResult(topic.name, topic.topic_id, ErrorCode.NONE, None)
     if topic.topic_id != ZERO_UUID:
-        result.name = names.get(topic.topic_id)
+        result.name = active.cluster.names.get(topic.topic_id)
         if result.name is None:
             result.error_code = ErrorCode.UNKNOWN_TOPIC_ID
     elif topic.name is None:

@@ -48,6 +48,8 @@ class LegacyCluster:
     brokers: dict[int, LiveBroker] = attrs.Factory(dict)
     shutting_down: set[int] = attrs.Factory(set)
     topics: dict[str, LegacyTopic] = attrs.Factory(dict)
+    names: dict[UUID, str] = attrs.Factory(dict)
+    """The names of the topics by their ids."""
     states: dict[TopicPartition, PartitionState] = attrs.Factory(dict)
     offline_replicas: dict[int, set[TopicPartition]] = attrs.Factory(dict)
     """For each broker, the partitions whose log directory failed there."""
@@ -61,9 +63,6 @@ class LegacyCluster:
     def assignment(self, partition: TopicPartition) -> ReplicaAssignment | None:
         topic = self.topics.get(partition[0])
         return None if topic is None else topic.partitions.get(partition[1])
-
-    def partitions_on(self, broker_id: int) -> list[TopicPartition]:
-        return [partition for partition, each in self.partitions() if broker_id in each.replicas]
 
     def racks(self) -> dict[int, str | None]:
         """The rack of each registered broker."""
@@ -83,14 +82,10 @@ class LegacyCluster:
         replicas = () if assignment is None else assignment.replicas
         return tuple(each for each in replicas if self.is_online(each, partition))
 
-    def without_leader(self) -> list[TopicPartition]:
-        """The partitions that are new or whose leader is offline, without those of topics that are being deleted."""
-        return [
-            partition
-            for partition, _ in self.partitions()
-            if partition[0] not in self.deletions
-            and (partition not in self.states or not self.is_online(self.states[partition].leader, partition))
-        ]
+    def is_led(self, partition: TopicPartition) -> bool:
+        """Whether the partition has a leader that is online. A new partition has none."""
+        state = self.states.get(partition)
+        return state is not None and self.is_online(state.leader, partition)
 
     def offline_partitions(self) -> int:
         """The partitions that have no leader, or one that is offline. Topics that are being deleted do not count."""
@@ -116,8 +111,14 @@ class LegacyCluster:
             for index, assigned in self.topics[topic].partitions.items()
         )
 
+    def add_topic(self, name: str, topic: LegacyTopic) -> None:
+        self.topics[name] = topic
+        self.names[topic.topic_id] = name
+
     def forget_topic(self, topic: str) -> None:
-        for index in self.topics.pop(topic).partitions:
+        forgotten = self.topics.pop(topic)
+        self.names.pop(forgotten.topic_id, None)
+        for index in forgotten.partitions:
             self.states.pop((topic, index), None)
             for offline in self.offline_replicas.values():
                 offline.discard((topic, index))

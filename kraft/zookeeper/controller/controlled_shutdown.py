@@ -29,7 +29,7 @@ def controlled_shutdown(
     cluster.shutting_down.add(broker_id)
     hosted = [
         partition
-        for partition in cluster.partitions_on(broker_id)
+        for partition in (yield from active.hosted(broker_id))
         if partition in cluster.states and partition[0] not in cluster.deletions and _has_other(active, partition)
     ]
     led = [each for each in hosted if cluster.states[each].leader == broker_id]

@@ -83,14 +83,12 @@ class LegacyController:
             results = event.results
         else:
             assert self._decision is None, f"{event} before the results of the last operations"
-            self._decision = self._decide(event)
+            self._decision = self._flushed(self._decide(event))
         if self.active is not None:
-            self.active.effects = self._effects
+            self.active.begin_step(self._effects)
         self._proceed(results)
-        if self.active is not None:
-            self.active.flush(now)
-            if self.config.rebalances_leaders and not self._effects.operations:
-                self._effects.deadline = self._rebalance_at
+        if self.active is not None and self.config.rebalances_leaders and self._effects.operations is None:
+            self._effects.deadline = self._rebalance_at
         return self._effects
 
     def _proceed(self, results: tuple[Result, ...] | None) -> None:
@@ -101,8 +99,23 @@ class LegacyController:
             self._decision = None
         except ControllerMoved:
             self._resign("ZooKeeper refused a write: another controller has raised the epoch")
-            self._decision = self._elect("its writes were refused")
+            self._decision = self._flushed(self._elect("its writes were refused"))
             self._proceed(None)
+
+    def _flushed(self, decision: Steps[None]) -> Steps[None]:
+        """Run a decision. Send brokers what waits for them before each round of operations, and at the end."""
+        results: tuple[Result, ...] | None = None
+        try:
+            while True:
+                operations = next(decision) if results is None else decision.send(results)
+                if operations and self.active is not None:
+                    yield from self.active.flush(self._now)
+                results = yield operations
+        except StopIteration:
+            if self.active is not None:
+                yield from self.active.flush(self._now)
+        finally:
+            decision.close()
 
     def _resign(self, reason: str) -> None:
         """Forget everything. The requests in flight are void, because the next controller has a higher epoch."""
@@ -157,7 +170,7 @@ class LegacyController:
         self.controller_id = elected.broker_id
         if elected.epoch is not None:
             self.active = take_over(self.config, elected, self._new_uuid, self._random)
-            self.active.effects = self._effects
+            self.active.begin_step(self._effects)
             self._effects.roles.append(RoleChanged(elected.epoch, True, f"{occasion}, and there was no controller"))
             self._rebalance_at = self._now + FIRST_REBALANCE_S
             yield from initialise(self.active)

@@ -49,7 +49,7 @@ def resume_deletions(active: ActiveController) -> Steps[None]:
         waiting = replicas - deletion.asked - deletion.deleted - deletion.failed
         able = sorted(each for each in waiting if active.cluster.is_online(each[1], (topic, each[0])))
         if able and not deletion.asked:
-            active.send_metadata(active.queues, [(topic, index) for index in partitions])
+            yield from active.send_metadata(active.queues, [(topic, index) for index in partitions])
         for index, broker_id in able:
             deletion.asked.add((index, broker_id))
             active.send_stop((broker_id,), (topic, index), deletes=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import attrs
 
@@ -87,8 +87,9 @@ class RoleChanged:
 class LegacyEffects:
     """``roles``, ``notes`` and ``unclean_elections`` are for operators.
 
-    While there are ``operations``, the next event is OperationsPerformed, or SessionExpired. Requests and responses
-    follow from earlier operations, which have succeeded.
+    Unless ``operations`` is None, the next event is OperationsPerformed with their results, or SessionExpired. It is
+    empty at a pause in a long decision: other tasks run before it continues. Requests and responses follow from earlier
+    operations, which have succeeded.
     """
 
     roles: list[RoleChanged] = attrs.Factory(list)
@@ -96,13 +97,14 @@ class LegacyEffects:
     requests: list[BrokerRequest] = attrs.Factory(list)
     responses: list[tuple[object, Any]] = attrs.Factory(list)
     unclean_elections: int = 0
-    operations: tuple[Operation, ...] = ()
+    operations: tuple[Operation, ...] | None = None
     deadline: float = math.inf
 
 
 T = TypeVar("T")
 Steps = Generator[tuple[Operation, ...], tuple[Result, ...], T]
-"""A decision: it yields operations and is sent their results."""
+"""A decision: it yields operations and is sent their results. It yields PAUSE after some milliseconds of work."""
+PAUSE: Final[tuple[Operation, ...]] = ()
 
 
 class ControllerMoved(Exception):

@@ -14,6 +14,7 @@ from kraft.zookeeper.controller.elections import without
 from kraft.zookeeper.controller.partitions import bring_online, elect
 from kraft.zookeeper.controller.topics import read_topics
 from kraft.zookeeper.operations import Create, Delete, Get, Multi, Set, Znode
+from kraft.zookeeper.znodes.admin import TopicPartition
 from kraft.zookeeper.znodes.cluster import FEATURE, FinalizedFeatures, decode_features, encode_features
 from kraft.zookeeper.znodes.controllers import (
     CONTROLLER,
@@ -92,22 +93,21 @@ def initialise(active: ActiveController) -> Steps[None]:
         add_broker(active, broker_id, broker)
     yield from read_topics(active)
     cluster = active.cluster
-    yield from active.read_states([partition for partition, _ in cluster.partitions()])
+    yield from active.read_states((yield from active.partitions(lambda *_: True)))
     active.send_live_brokers(active.queues)
+    # A broker that is gone leaves the ISRs of others. The partitions that it led get another leader below.
+    followed: dict[int, list[TopicPartition]] = {}
     for partition, assignment in cluster.partitions():
-        if partition in cluster.states:
-            active.send_leader_and_isr(assignment.replicas, partition)
-    absent = {each for _, assigned in cluster.partitions() for each in assigned.replicas} - set(cluster.brokers)
-    for broker_id in sorted(absent):
-        # Those that the broker leads get another leader below, so here it only leaves the other ISRs.
-        followed = [each for each in cluster.partitions_on(broker_id) if _follows(active, broker_id, each)]
-        yield from elect(active, followed, without(broker_id))
+        state = cluster.states.get(partition)
+        if state is None:
+            continue
+        yield from active.send_leader_and_isr(assignment.replicas, partition)
+        for broker_id in assignment.replicas:
+            if broker_id not in cluster.brokers and broker_id != state.leader:
+                followed.setdefault(broker_id, []).append(partition)
+    for broker_id, partitions in sorted(followed.items()):
+        yield from elect(active, partitions, without(broker_id))
     yield from bring_online(active)
-
-
-def _follows(active: ActiveController, broker_id: int, partition: tuple[str, int]) -> bool:
-    state = active.cluster.states.get(partition)
-    return state is not None and state.leader != broker_id
 
 
 def _enable_features(active: ActiveController) -> Steps[None]:

@@ -7,7 +7,7 @@ from kraft.messages.leader_and_isr_response import LeaderAndIsrResponse
 from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.controller import elections
 from kraft.zookeeper.controller.active import ActiveController
-from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.controller.effects import PAUSE, Steps
 from kraft.zookeeper.controller.partitions import bring_online, elect
 from kraft.zookeeper.controller.reassignment import complete_reassignments
 from kraft.zookeeper.operations import Delete
@@ -34,7 +34,7 @@ def isr_changes(active: ActiveController) -> Steps[None]:
     known = [each for each in changed if active.cluster.assignment(each) is not None]
     yield from active.read_states(known)
     if known:
-        active.send_metadata(active.queues, known)
+        yield from active.send_metadata(active.queues, known)
     yield from complete_reassignments(active, known)
     yield from active.write([Delete(path) for path in paths])
 
@@ -49,9 +49,11 @@ def log_dir_events(active: ActiveController) -> Steps[None]:
         except MalformedZnode as error:
             active.note(f"{error}; the notification is dropped")
             continue
-        for partition in () if broker_id is None else active.cluster.partitions_on(broker_id):
-            if partition in active.cluster.states and broker_id is not None:
-                active.send_leader_and_isr((broker_id,), partition)
+        if broker_id is None:
+            continue
+        for partition in (yield from active.hosted(broker_id)):
+            if partition in active.cluster.states:
+                yield from active.send_leader_and_isr((broker_id,), partition)
     yield from active.write([Delete(path) for path in paths])
 
 
@@ -62,23 +64,24 @@ def replicas_reported(
     if response.error_code:
         active.note(f"broker {broker_id} refused a LeaderAndIsr: {ErrorCode(response.error_code).name}")
         return
-    codes = {
-        (each.topic_id, error.partition_index): error.error_code
-        for each in response.topics
-        for error in each.partition_errors
-    }
+    failed = set()
+    for each in response.topics:
+        for error in each.partition_errors:
+            if error.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
+                failed.add((each.topic_id, error.partition_index))
+            if active.spent():
+                yield PAUSE
     offline = active.cluster.offline_replicas.setdefault(broker_id, set())
     before = set(offline)
     for topic in request.topic_states:
         for state in topic.partition_states:
-            partition = topic.topic_name, state.partition_index
-            if codes.get((topic.topic_id, state.partition_index)) == ErrorCode.KAFKA_STORAGE_ERROR:
-                offline.add(partition)
-            else:
-                offline.discard(partition)
+            has_failed = (topic.topic_id, state.partition_index) in failed
+            (offline.add if has_failed else offline.discard)((topic.topic_name, state.partition_index))
+            if active.spent():
+                yield PAUSE
     lost = sorted(offline - before)
     if lost:
         yield from bring_online(active)
         kept = [each for each in lost if each[0] not in active.cluster.deletions]
         yield from elect(active, kept, elections.without(broker_id))
-        active.send_metadata(active.queues, lost)
+        yield from active.send_metadata(active.queues, lost)

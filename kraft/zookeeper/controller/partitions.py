@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from kraft.config.setting import ConfigError
 from kraft.config.topic import TOPIC_CONFIGS
 from kraft.zookeeper.controller.active import OPERATIONS_AT_ONCE, ActiveController, chunks, shown
-from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.controller.effects import PAUSE, Steps
 from kraft.zookeeper.controller.elections import Choice, offline
 from kraft.zookeeper.operations import Create, Failure, Write, Znode
 from kraft.zookeeper.znodes.admin import TopicPartition
@@ -30,13 +30,13 @@ def bring_online(active: ActiveController, topics: Iterable[str] | None = None) 
 
     They are those of ``topics``, or of all topics.
     """
-    waiting = active.cluster.without_leader()
-    if topics is not None:
-        named = set(topics)
-        waiting = [each for each in waiting if each[0] in named]
-    yield from _create_states(active, [each for each in waiting if each not in active.cluster.states])
-    leaderless = [each for each in waiting if each in active.cluster.states]
-    leaderless = [each for each in leaderless if not active.cluster.is_online(active.cluster.states[each].leader, each)]
+    cluster = active.cluster
+    waiting = yield from active.partitions(
+        lambda partition, _: partition[0] not in cluster.deletions and not cluster.is_led(partition),
+        None if topics is None else set(topics),
+    )
+    yield from _create_states(active, [each for each in waiting if each not in cluster.states])
+    leaderless = [each for each in waiting if each in cluster.states and not cluster.is_led(each)]
     unclean = yield from _unclean_topics(active, leaderless)
     yield from elect(active, leaderless, offline(unclean))
 
@@ -64,7 +64,8 @@ def _elect(
         active.effects.unclean_elections += is_unclean
         assignment = active.cluster.assignment(partition)
         assert assignment is not None
-        active.send_leader_and_isr([each for each in assignment.replicas if each not in excluded], partition)
+        brokers = [each for each in assignment.replicas if each not in excluded]
+        yield from active.send_leader_and_isr(brokers, partition)
     return changed
 
 
@@ -93,7 +94,7 @@ def _create_some(active: ActiveController, partitions: Sequence[TopicPartition])
         elif isinstance(result, Failure):
             active.note(f"cannot create the state of {shown(partition)}: {result.value}")
         else:
-            _created(active, partition, states[partition])
+            yield from _created(active, partition, states[partition])
     if existing:
         yield from _complete_states(active, existing, states)
 
@@ -104,15 +105,15 @@ def _complete_states(
     results = yield from active.write([Create(state_path(*each), encode_state(states[each])) for each in partitions])
     for partition, result in zip(partitions, results, strict=True):
         if not isinstance(result, Failure):
-            _created(active, partition, states[partition])
+            yield from _created(active, partition, states[partition])
     yield from active.read_states([each for each in partitions if each not in active.cluster.states])
     found = [each for each in partitions if each in active.cluster.states]
     yield from elect(active, found, offline(()))
 
 
-def _created(active: ActiveController, partition: TopicPartition, state: PartitionState) -> None:
+def _created(active: ActiveController, partition: TopicPartition, state: PartitionState) -> Steps[None]:
     active.cluster.states[partition] = state
-    active.send_leader_and_isr(state.isr, partition, is_new=True)
+    yield from active.send_leader_and_isr(state.isr, partition, is_new=True)
 
 
 def _unclean_topics(active: ActiveController, partitions: Iterable[TopicPartition]) -> Steps[set[str]]:
@@ -122,6 +123,8 @@ def _unclean_topics(active: ActiveController, partitions: Iterable[TopicPartitio
         isr = active.cluster.states[partition].isr
         if not any(active.cluster.is_online(each, partition) for each in isr):
             needed.append(partition[0])
+        if active.spent():
+            yield PAUSE
     if not needed:
         return set()
     topics = list(dict.fromkeys(needed))

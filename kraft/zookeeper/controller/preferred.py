@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
@@ -9,7 +10,7 @@ from kraft.messages.elect_leaders_response import ElectLeadersResponse, Partitio
 from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.controller import elections
 from kraft.zookeeper.controller.active import ActiveController
-from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.controller.effects import PAUSE, Steps
 from kraft.zookeeper.controller.partitions import elect
 from kraft.zookeeper.operations import Delete
 from kraft.zookeeper.znodes.admin import PREFERRED_REPLICA_ELECTION, TopicPartition, decode_preferred_election
@@ -34,13 +35,18 @@ def preferred_election(active: ActiveController) -> Steps[None]:
 
 def rebalance(active: ActiveController) -> Steps[None]:
     """Elect preferred leaders for each broker that lacks more than leader.imbalance.per.broker.percentage of them."""
-    preferred: dict[int, list[TopicPartition]] = {}
+    preferred: Counter[int] = Counter()
+    elsewhere_of: dict[int, list[TopicPartition]] = {}
     for partition, assignment in active.cluster.partitions():
         if assignment.replicas and partition[0] not in active.cluster.deletions:
-            preferred.setdefault(assignment.replicas[0], []).append(partition)
-    for partitions in preferred.values():
-        elsewhere = [each for each in partitions if _is_elsewhere(active, each)]
-        if len(elsewhere) * 100 > len(partitions) * active.config.leader_imbalance_percentage:
+            first = assignment.replicas[0]
+            preferred[first] += 1
+            if _is_elsewhere(active, partition):
+                elsewhere_of.setdefault(first, []).append(partition)
+        if active.spent():
+            yield PAUSE
+    for first, elsewhere in elsewhere_of.items():
+        if len(elsewhere) * 100 > preferred[first] * active.config.leader_imbalance_percentage:
             yield from elect(active, elsewhere, elections.preferred)
 
 
@@ -61,6 +67,8 @@ def elect_leaders(active: ActiveController, request: ElectLeadersRequest, versio
         codes[partition] = _electable(active, partition, request.election_type)
         if codes[partition] is ErrorCode.NONE:
             wanted.append(partition)
+        if active.spent():
+            yield PAUSE
     is_preferred = request.election_type == _PREFERRED
     choose = elections.preferred if is_preferred else elections.offline({topic for topic, _ in wanted})
     changed = yield from elect(active, wanted, choose)

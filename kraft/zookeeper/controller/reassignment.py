@@ -100,16 +100,18 @@ def list_reassignments(
     if request.topics is not None:
         named = {(topic.name, index) for topic in request.topics for index in topic.partition_indexes}
     topics: dict[str, OngoingTopicReassignment] = {}
-    for (name, index), each in active.cluster.partitions():
-        if each.is_reassigned and (named is None or (name, index) in named):
-            ongoing = OngoingPartitionReassignment(
-                partition_index=index,
-                replicas=list(each.replicas),
-                adding_replicas=list(each.adding),
-                removing_replicas=list(each.removing),
-            )
-            topics.setdefault(name, OngoingTopicReassignment(name=name)).partitions.append(ongoing)
-    yield from ()  # It needs nothing of ZooKeeper.
+    reassigned = yield from active.partitions(
+        lambda partition, each: each.is_reassigned and (named is None or partition in named)
+    )
+    for name, index in reassigned:
+        each = active.cluster.topics[name].partitions[index]
+        ongoing = OngoingPartitionReassignment(
+            partition_index=index,
+            replicas=list(each.replicas),
+            adding_replicas=list(each.adding),
+            removing_replicas=list(each.removing),
+        )
+        topics.setdefault(name, OngoingTopicReassignment(name=name)).partitions.append(ongoing)
     return ListPartitionReassignmentsResponse(
         error_code=ErrorCode.NONE, error_message=None, topics=list(topics.values())
     )
@@ -130,8 +132,9 @@ def complete_reassignments(active: ActiveController, partitions: Iterable[TopicP
 
 def resume_reassignments(active: ActiveController) -> Steps[None]:
     """Go on with reassignments that a former controller, or an earlier incarnation of a broker, left open."""
-    for partition, assignment in list(active.cluster.partitions()):
-        if assignment.is_reassigned and partition in active.cluster.states:
+    for partition in (yield from active.partitions(lambda _, each: each.is_reassigned)):
+        assignment = active.cluster.assignment(partition)
+        if assignment is not None and partition in active.cluster.states:
             if _is_complete(active, partition, assignment):
                 yield from _complete(active, partition, assignment)
             else:
@@ -231,8 +234,8 @@ def _is_complete(active: ActiveController, partition: TopicPartition, assignment
 def _send_assignment(active: ActiveController, partition: TopicPartition, assignment: ReplicaAssignment) -> Steps[None]:
     """A higher leader epoch makes every replica take the assignment, and new replicas fetch."""
     yield from active.change((partition,), elections.same)
-    active.send_leader_and_isr(assignment.origin, partition)
-    active.send_leader_and_isr(assignment.adding, partition, is_new=True)
+    yield from active.send_leader_and_isr(assignment.origin, partition)
+    yield from active.send_leader_and_isr(assignment.adding, partition, is_new=True)
 
 
 def _complete(active: ActiveController, partition: TopicPartition, assignment: ReplicaAssignment) -> Steps[None]:
@@ -246,7 +249,7 @@ def _complete(active: ActiveController, partition: TopicPartition, assignment: R
         return
     topic = active.cluster.topics[partition[0]]
     topic.partitions[partition[1]] = ReplicaAssignment(assignment.target)
-    active.send_leader_and_isr(assignment.target, partition)
+    yield from active.send_leader_and_isr(assignment.target, partition)
     yield from _stop_replicas(active, partition, assignment.removing)
     if not (yield from write_topic(active, partition[0])):
         # The znode still has ORS + TRS. The change is reported, and completed again then.

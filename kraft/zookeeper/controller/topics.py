@@ -7,7 +7,7 @@ from uuid import UUID
 
 from kraft.zookeeper.controller.active import ActiveController
 from kraft.zookeeper.controller.cluster import LegacyTopic
-from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.controller.effects import PAUSE, Steps
 from kraft.zookeeper.controller.partitions import bring_online
 from kraft.zookeeper.operations import Failure, Set, Znode
 from kraft.zookeeper.znodes.fields import MAX_ZNODE_BYTES, MalformedZnode
@@ -19,6 +19,9 @@ from kraft.zookeeper.znodes.topics import (
     encode_topic,
     topic_path,
 )
+
+_BYTES_IN_A_MICROSECOND = 4
+"""Of the znode of a topic, as it is decoded."""
 
 
 def topics_changed(active: ActiveController) -> Steps[None]:
@@ -94,11 +97,14 @@ def _take_in(active: ActiveController, nodes: dict[str, Znode]) -> Steps[None]:
             read[topic] = decode_topic(topic, node.data)
         except MalformedZnode as error:
             active.note(f"{error}; the topic is ignored")
+        if active.spent(len(node.data) // _BYTES_IN_A_MICROSECOND):
+            yield PAUSE
     versions = {topic: nodes[topic].version for topic in read}
     yield from _give_ids(active, read, versions)
     for topic, assigned in read.items():
         if assigned.topic_id is not None:
-            active.cluster.topics[topic] = LegacyTopic(assigned.topic_id, dict(assigned.partitions), versions[topic])
+            known = LegacyTopic(assigned.topic_id, dict(assigned.partitions), versions[topic])
+            active.cluster.add_topic(topic, known)
 
 
 def _give_ids(active: ActiveController, read: dict[str, TopicAssignment], versions: dict[str, int]) -> Steps[None]:

@@ -61,7 +61,7 @@ def test_a_newer_state_replaces_one_that_waits_and_stays_new() -> None:
     lead(queue, epoch=2)
     (waiting,) = everything(queue)
     assert isinstance(waiting, WaitingLeaderAndIsr)
-    (state,) = waiting.topics["t", ID]
+    ((_, state),) = waiting.states.values()
     assert (state.leader_epoch, state.is_new) == (2, True)
 
 
@@ -87,7 +87,7 @@ def test_a_deletion_is_not_weakened_by_a_later_stop() -> None:
     stop(queue, epoch=2)
     (waiting,) = everything(queue)
     assert isinstance(waiting, WaitingStopReplica)
-    (state,) = waiting.topics["t", ID]
+    ((_, state),) = waiting.states.values()
     assert (state.leader_epoch, state.delete_partition) == (2, True)
 
 
@@ -113,14 +113,12 @@ def test_a_broker_that_does_not_respond_costs_memory_only_for_its_partitions(cha
     assert len(taken) <= 4
     received: dict[int, str] = {}
     for waiting in taken:
-        for states in waiting.topics.values():
-            indexes = [state.partition_index for state in states]
-            assert len(indexes) == len(set(indexes))
-            for state in states:
-                if isinstance(state, LeaderAndIsrPartitionState):
-                    received[state.partition_index] = "lead"
-                elif isinstance(state, StopReplicaPartitionState):
-                    received[state.partition_index] = "delete" if state.delete_partition else "stop"
+        assert len(waiting.states) <= 3
+        for (_, index), (_, state) in waiting.states.items():
+            if isinstance(state, LeaderAndIsrPartitionState):
+                received[index] = "lead"
+            elif isinstance(state, StopReplicaPartitionState):
+                received[index] = "delete" if state.delete_partition else "stop"
     assert received.keys() == last.keys()
     for index, kind in last.items():
         assert received[index] == kind or (kind, received[index]) == ("stop", "delete")

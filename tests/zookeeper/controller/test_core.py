@@ -140,7 +140,7 @@ def test_an_expired_session_ends_a_decision_at_once() -> None:
     effects = broker.core.step(0, ZnodeChanged(BROKER_IDS))
     assert effects.operations
     effects = broker.core.step(0, SessionExpired())
-    assert (effects.operations, effects.requests, broker.core.active) == ((), [], None)
+    assert (effects.operations, effects.requests, broker.core.active) == (None, [], None)
     assert broker.core.controller_id == NO_CONTROLLER
 
 

@@ -275,7 +275,7 @@ def test_brokers_learn_of_the_first_elections_while_the_others_are_decided() -> 
     cluster.tree.expire(lost.session)
     written, elected = 0, []
     effects = controller.core.step(0, ZnodeChanged(BROKER_IDS))
-    while effects.operations:
+    while effects.operations is not None:
         elected += [written for each in effects.requests if isinstance(each.message, LeaderAndIsrRequest)]
         results = tuple(cluster.tree.perform(controller.session, each) for each in effects.operations)
         assert len(results) <= OPERATIONS_AT_ONCE

@@ -121,4 +121,4 @@ def test_the_controller_balances_leaders_by_itself() -> None:
     cluster.settle()
     assert cluster.state("t").leader == 1
     idle = cluster.controller.core.step(10.0, RebalanceDue())
-    assert (idle.operations, idle.deadline) == ((), 310.0)
+    assert (idle.operations, idle.deadline) == (None, 310.0)
