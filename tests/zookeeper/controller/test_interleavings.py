@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from kraft.messages.controlled_shutdown_request import ControlledShutdownRequest
 from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kraft.zookeeper.controller import active
 from kraft.zookeeper.controller.effects import ApiRequest, RebalanceDue
 from kraft.zookeeper.operations import Create, Set
 from kraft.zookeeper.znodes.admin import (
@@ -159,8 +161,14 @@ schedules = st.lists(
 
 
 @settings(max_examples=150, deadline=None)
-@given(schedules)
-def test_the_invariants_hold_in_every_interleaving(schedule: list[tuple[Action, int, int]]) -> None:
+@given(schedules, st.sampled_from([0, active.SLICE_US]))
+def test_the_invariants_hold_in_every_interleaving(schedule: list[tuple[Action, int, int]], slice_us: int) -> None:
+    """With a slice of 0, a decision pauses wherever it can: after each partition that it examines or sends."""
+    with patch.object(active, "SLICE_US", slice_us):
+        check_interleaving(schedule)
+
+
+def check_interleaving(schedule: list[tuple[Action, int, int]]) -> None:
     cluster = LegacyInterleavings(3)
     cluster.start(1, 2, 3)
     for action, one, other in schedule:
