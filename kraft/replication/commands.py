@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Protocol
 
 import attrs
@@ -29,7 +30,7 @@ from kraft.messages.stop_replica_request import StopReplicaPartitionState, StopR
 from kraft.messages.stop_replica_response import StopReplicaPartitionError, StopReplicaResponse
 from kraft.messages.update_metadata_request import UpdateMetadataRequest
 from kraft.messages.update_metadata_response import UpdateMetadataResponse
-from kraft.metadata.delta import Changes, MetadataError, replay
+from kraft.metadata.delta import Changes, Delta, MetadataError
 from kraft.metadata.image import DIRECTORY_MIGRATING, Image, ResourceType, Topic
 from kraft.metadata.partitions import MAX_PARTITIONS, NO_LEADER, Partition, Partitions, shared_partition
 from kraft.metadata.topic_name import is_valid_topic_name
@@ -41,7 +42,7 @@ from kraft.storage.errors import StorageError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 from kraft.wire.uuids import ZERO_UUID
-from kraft.world.turns import Turns
+from kraft.world.turns import Turns, in_slices
 
 logger = logging.getLogger("kraft.commands")
 
@@ -51,6 +52,7 @@ NO_EPOCH = -1
 EPOCH_DURING_DELETE = -2
 """The leader epoch of a StopReplica that deletes a topic: a deletion has no epoch of its own."""
 _PARTITIONS_IN_A_ROW = 10
+_RECORDS_IN_A_ROW = 500
 
 ControllerRequest = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest
 Config = Mapping[str, str]
@@ -127,7 +129,7 @@ class ControllerCommands:
             image = self.replicas.image
             configs = await self._configs(new_topics(image, request))
             try:
-                image, changes = self._next([*records_of(image, request), *configs])
+                image, changes = await self._next(chain(records_of(image, request), configs))
             except MetadataError as error:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
             await self.coordinators.forgotten(image)
@@ -150,7 +152,7 @@ class ControllerCommands:
             await self._admit(request)
             image = self.replicas.image
             unknown = [topic.topic_name for topic in request.topic_states if image.topic(topic.topic_name) is None]
-            await self.replicas.show(*self._next(await self._configs(unknown)))
+            await self.replicas.show(*await self._next(await self._configs(unknown)))
             turns = Turns(_PARTITIONS_IN_A_ROW)
             for topic in request.topic_states:
                 errors, states = [], topic.partition_states
@@ -194,7 +196,7 @@ class ControllerCommands:
         async with self._applying:
             records = config_records(self.replicas.image, resource_type, name, values)
             if records:
-                await self.replicas.show(*self._next(records))
+                await self.replicas.show(*await self._next(records))
 
     # Parts of them.
 
@@ -220,9 +222,14 @@ class ControllerCommands:
             for record in config_records(image, ResourceType.TOPIC, name, values)
         ]
 
-    def _next(self, records: Iterable[Message]) -> tuple[Image, Changes]:
-        """Return the next image, and its changes. Raises MetadataError."""
-        return replay(self.replicas.image, records, self.replicas.image.offset + 1, self.controller_epoch, -1)
+    async def _next(self, records: Iterable[Message]) -> tuple[Image, Changes]:
+        """Return the next image, and its changes; let other tasks run meanwhile. Raises MetadataError."""
+        image, turns = self.replicas.image, Turns(_RECORDS_IN_A_ROW)
+        delta = Delta(image)
+        for record in records:
+            delta.replay(record)
+            await turns.spend()
+        return await in_slices(delta.finish_in_steps(image.offset + 1, self.controller_epoch, -1), turns)
 
     def _announce(self) -> None:
         self._updated.set()

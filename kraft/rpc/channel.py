@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 import attrs
 import trio
 
-from kraft.messages.registry import request_class
+from kraft.messages.registry import ApiKey, request_class
 from kraft.rpc.memory_pool import MemoryPool
 from kraft.wire.codec import decode, decode_in_steps
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
@@ -83,6 +83,11 @@ MAX_ELEMENTS: Final = 100_000
 """Not a Kafka setting. The elements of all arrays of one request, and its unknown tagged fields. The largest honest
 requests name some 10,000 topics or partitions, and a controller creates 10,000 partitions at most.
 """
+MAX_CONTROLLER_ELEMENTS: Final = 2_000_000
+"""Not a Kafka setting. The same for requests of a ZooKeeper-era controller, one of which has all partitions of a broker
+or of the cluster. A partition of three replicas has seven elements.
+"""
+_OF_CONTROLLER = frozenset({ApiKey.LEADER_AND_ISR, ApiKey.UPDATE_METADATA, ApiKey.STOP_REPLICA})
 _SLICE_ELEMENTS = 1_000
 UNCOUNTED_ELEMENTS: Final = 1_000
 """Not a Kafka setting. A request with at most so many elements never waits for the memory of others."""
@@ -139,8 +144,9 @@ class Request:
         Raises DecodeError as :meth:`message` does, and for more than ``MAX_ELEMENTS``.
         """
         cls = request_class(self.api_key)
+        most = MAX_CONTROLLER_ELEMENTS if self.api_key in _OF_CONTROLLER else MAX_ELEMENTS
         try:
-            steps = decode_in_steps(cls, self.api_version, self.frame, self.body_position, max_elements=MAX_ELEMENTS)
+            steps = decode_in_steps(cls, self.api_version, self.frame, self.body_position, max_elements=most)
             self._message, _, self._elements = await in_slices(steps, _SLICE_ELEMENTS)
         except UnsupportedVersionError as error:
             raise DecodeError(str(error)) from error

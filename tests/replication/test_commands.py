@@ -30,6 +30,7 @@ from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
 from tests.support.held import TOPIC, TOPIC_ID, broker_in
+from tests.support.steps import steps_of_this_task
 from tests.support.talk import batch
 
 US, OTHER, CONTROLLER = 1, 2, 3
@@ -324,3 +325,15 @@ async def test_a_request_that_no_cluster_can_mean_is_refused(broker: Broker) -> 
     with pytest.raises(KafkaError, match="INVALID_REQUEST"):
         await broker.commands.update_metadata(update_metadata(US, topic_id=ZERO_UUID))
     assert not broker.replicas.image.brokers
+
+
+async def test_other_tasks_run_while_the_metadata_of_a_large_cluster_is_taken_in(broker: Broker) -> None:
+    """A broker that starts gets all partitions in one UpdateMetadata. 5,000 of them would hold the loop for 100 ms."""
+    request = update_metadata(US, OTHER)
+    (topic,) = request.topic_states
+    (state,) = topic.partition_states
+    topic.partition_states = [attrs.evolve(state, partition_index=index) for index in range(5_000)]
+    async with steps_of_this_task() as steps:
+        await broker.commands.update_metadata(request)
+    assert steps.count >= 10
+    assert len(broker.replicas.image.topics[TOPIC_ID].partitions) == 5_000

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import struct
+from uuid import UUID
 
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.messages.update_metadata_request import (
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
 from kraft.rpc.channel import MAX_ELEMENTS, UNCOUNTED_ELEMENTS, ConnectionInfo, Request
 from kraft.rpc.header import parse_request
 from kraft.rpc.memory_pool import MemoryPool
@@ -41,6 +47,19 @@ async def test_a_request_of_too_many_elements_is_malformed() -> None:
     request = metadata(MAX_ELEMENTS + 1)
     with pytest.raises(DecodeError, match="MetadataRequest v4: more than 100000 elements"):
         await request.decode()
+
+
+async def test_a_request_of_a_controller_may_have_all_partitions_of_a_large_cluster() -> None:
+    """ControllerChannelManager: a broker that starts gets one UpdateMetadata with all partitions of the cluster."""
+    state = UpdateMetadataPartitionState(isr=[1, 2, 3], replicas=[1, 2, 3])
+    message = UpdateMetadataRequest(topic_states=[UpdateMetadataTopicState("t", UUID(int=1), [state] * 20_000)])
+    assert MAX_ELEMENTS < 20_000 * 7
+    frame = struct.pack(">hhihb", 6, 8, 7, -1, 0) + encode(message, 8)
+    request = parse_request(frame, CONNECTION, {6: (7, 8)})
+    await request.decode()
+    decoded = request.message()
+    assert isinstance(decoded, UpdateMetadataRequest)
+    assert len(decoded.topic_states[0].partition_states) == 20_000
 
 
 async def decoded(names: int, room: MemoryPool) -> Request:
