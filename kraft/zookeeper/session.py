@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from enum import Enum
 from functools import partial
@@ -32,7 +33,9 @@ from kazoo.exceptions import (
 )
 from kazoo.retry import KazooRetry
 
+from kraft.world.turns import Turns
 from kraft.world.world import World
+from kraft.zookeeper.kazoo_handler import Handler, Outcome
 from kraft.zookeeper.operations import (
     Check,
     ChildNames,
@@ -61,6 +64,7 @@ RECONNECT_MAX_S = 1.0
 STOP_LIMIT_S = 15.0
 """Of kazoo's ``stop``, which itself waits for 10 s at most."""
 OPERATIONS_IN_FLIGHT = 1_000
+_STARTED_IN_A_ROW = 50
 RETRY_PAUSE_S = 0.1
 ATTEMPTS_IN_A_SESSION = 3
 
@@ -107,6 +111,24 @@ class _Watcher:
 
     def __call__(self, event: object) -> None:
         self.report(self.path)
+
+
+class _Outcomes:
+    """The values or exceptions of operations under way. ``finish`` is called in the thread that has the last one."""
+
+    def __init__(self, count: int, finish: Callable[[], None]) -> None:
+        self.values: list[Any] = [None] * count
+        self._missing = count
+        self._finish = finish
+        self._lock = threading.Lock()
+
+    def arrived(self, index: int, result: Outcome) -> None:
+        self.values[index] = result.value if result.exception is None else result.exception
+        with self._lock:
+            self._missing -= 1
+            is_last = self._missing == 0
+        if is_last:
+            self._finish()
 
 
 class ZooKeeperSession:
@@ -204,24 +226,13 @@ class ZooKeeperSession:
 
     async def _attempt(self, operations: Sequence[Operation]) -> list[Any]:
         """Start all operations; return for each the value or the exception that kazoo gives."""
-        outcomes: list[Any] = [None] * len(operations)
-        missing, done = len(operations), trio.Event()
-
-        def arrived(index: int, outcome: Any) -> None:
-            nonlocal missing
-            outcomes[index] = outcome
-            missing -= 1
-            if missing == 0:
-                done.set()
-
+        done, turns = trio.Event(), Turns(_STARTED_IN_A_ROW, _STARTED_IN_A_ROW)
+        outcomes = _Outcomes(len(operations), partial(self._in_trio, done.set))
         for index, operation in enumerate(operations):
-            self._start(operation).rawlink(partial(self._completed, partial(arrived, index)))
+            self._start(operation).rawlink(partial(outcomes.arrived, index))
+            await turns.spend()
         await done.wait()
-        return outcomes
-
-    def _completed(self, arrived: Callable[[Any], None], outcome: Any) -> None:
-        """In a thread of kazoo."""
-        self._in_trio(arrived, outcome.value if outcome.exception is None else outcome.exception)
+        return outcomes.values
 
     def _in_trio(self, function: Callable[..., None], *arguments: Any) -> None:
         with contextlib.suppress(trio.RunFinishedError):
@@ -344,6 +355,7 @@ async def session(
     client = KazooClient(
         ",".join([hosts] * ATTEMPTS_IN_A_SESSION),
         timeout=session_timeout_s,
+        handler=Handler(),
         connection_retry=KazooRetry(max_tries=-1, max_delay=RECONNECT_MAX_S),
         logger=_KAZOO,
     )

@@ -64,7 +64,7 @@ def test_the_first_request_for_roles_has_all_partitions() -> None:
 
 
 def test_a_session_that_expires_in_a_pause_ends_the_decision() -> None:
-    """What the controller had prepared is sent to nobody."""
+    """No broker gets the requests that the controller had prepared."""
     cluster, heir, effects = abandoned()
     while heir.core.active is None or effects.operations != PAUSE:
         effects = proceed(cluster, heir, effects)

@@ -1,0 +1,67 @@
+"""Results of kazoo's operations that cost little: its own ones have a condition each, and pass through a queue to a
+thread. An operation takes 100 us of CPU time with these, and 165 us with its own.
+
+Callbacks of results and of watches run in the thread in which kazoo reads, so they must not wait. They keep the order
+in which ZooKeeper sent them: a change that a watch reports comes before the response to a later read.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from kazoo.handlers.threading import SequentialThreadingHandler
+
+
+class Outcome:
+    """The part of kazoo's IAsyncResult that ZooKeeperSession and kazoo's client need: nobody waits for it."""
+
+    __slots__ = ("_callbacks", "_is_ready", "_lock", "exception", "value")
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self.value: Any = None
+        self.exception: Exception | None = None
+        self._is_ready = False
+        self._callbacks: list[Callable[[Outcome], None]] = []
+        self._lock = lock
+
+    def set(self, value: Any = None) -> None:
+        self.value = value
+        self._finish()
+
+    def set_exception(self, exception: Exception) -> None:
+        self.exception = exception
+        self._finish()
+
+    def rawlink(self, callback: Callable[[Outcome], None]) -> None:
+        """Have ``callback`` called once the operation is done; at once if it is."""
+        with self._lock:
+            if not self._is_ready:
+                self._callbacks.append(callback)
+                return
+        callback(self)
+
+    def get(self) -> Any:
+        assert self._is_ready
+        if self.exception is not None:
+            raise self.exception
+        return self.value
+
+    def _finish(self) -> None:
+        with self._lock:
+            self._is_ready, callbacks, self._callbacks = True, self._callbacks, []
+        for callback in callbacks:
+            callback(self)
+
+
+class Handler(SequentialThreadingHandler):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self._results = threading.Lock()
+
+    def async_result(self) -> Outcome:
+        return Outcome(self._results)
+
+    def dispatch_callback(self, callback: Any) -> None:
+        callback.func(*callback.args)
