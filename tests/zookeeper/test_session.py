@@ -133,6 +133,18 @@ async def test_a_watch_reports_each_kind_of_change_once(zookeeper: ZooKeeperSess
         raise AssertionError(f"another change: {await zookeeper.next_event()}")
 
 
+async def test_a_change_is_reported_before_the_response_to_a_later_read(zookeeper: ZooKeeperSession) -> None:
+    """ZooKeeper Programmer's Guide: "A client will see a watch event for a znode it is watching before seeing the new
+    data that corresponds to that znode."
+    """
+    await zookeeper.require(Create("/watched", b""))
+    for version in range(200):
+        read = Get("/watched", watch=True)
+        await zookeeper.perform((read, Set("/watched", b"", version), Get("/watched")))
+        with trio.fail_after(0):
+            assert await zookeeper.next_event() == ZnodeChanged("/watched")
+
+
 async def test_many_operations_at_once_keep_their_order(zookeeper: ZooKeeperSession) -> None:
     await zookeeper.perform([Create("/n", b"")])
     results = await zookeeper.perform([Set("/n", str(version).encode(), version) for version in range(2_500)])

@@ -83,7 +83,7 @@ class Fields:
 
     def integers(self, name: str) -> tuple[int, ...]:
         value = self.values.get(name)
-        is_right = isinstance(value, list) and all(map(_is_integer, value))
+        is_right = isinstance(value, list) and {*map(type, value)} <= {int}
         return tuple(self._checked(name, value, is_right, "a list of integers"))
 
     def texts(self, name: str) -> tuple[str, ...]:
