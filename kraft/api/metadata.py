@@ -17,7 +17,8 @@ The response has the brokers that are not fenced and have the listener of the re
 of them: clients send it admin requests, which any broker forwards. With ZooKeeper it is that of the controller. With
 ``auto.create.topics.enable`` the broker begins to create the topics that a client names and allows, with
 ``num.partitions`` and ``default.replication.factor``. Until they exist, they have UNKNOWN_TOPIC_OR_PARTITION, which
-clients retry.
+clients retry. With ZooKeeper, the broker that is the controller says LEADER_NOT_AVAILABLE, or why it does not create a
+topic (createTopicsInZk of Kafka's DefaultAutoTopicCreationManager).
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
+import trio
+
 from kraft.api.alive_brokers import alive_brokers
 from kraft.api.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
-from kraft.api.context import BrokerContext
+from kraft.api.context import BrokerContext, ZkBrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.coordination.auto_topic_creation import Creation
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.metadata_response import (
     MetadataResponse,
@@ -40,7 +44,7 @@ from kraft.messages.registry import ApiKey
 from kraft.metadata.image import Image, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
 from kraft.metadata.topic_name import is_valid_topic_name
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.wire.mapped import mapped
@@ -60,21 +64,42 @@ ROW = Api(
 _SLICE_PARTITIONS = 200
 _STEP_PARTITIONS = 100
 _SLICE_NAMES = 1_000
+CREATION_WAIT_S = 0.2
+"""Not a Kafka setting. The wait for the decision of this broker's controller. Apache Kafka has no limit."""
 NULL_MEANS_ALL_VERSION = 1
 BY_ID_VERSION = 12
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: MetadataRequest) -> Reply:
+    wanted, _ = await _creating(broker, request, message)
+    return await _answer(broker, request, message, wanted, {})
+
+
+async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: MetadataRequest) -> Reply:
+    wanted, creation = await _creating(broker, request, message)
+    if creation is None or broker.commands.leader_id != broker.node_id:
+        return await _answer(broker, request, message, wanted, {})
+
+    async def wait_then_answer() -> MetadataResponse:
+        with trio.move_on_after(CREATION_WAIT_S):
+            await creation.answered.wait()
+        codes = dict.fromkeys(creation.names, ErrorCode.LEADER_NOT_AVAILABLE) | creation.refused
+        return await _answer(broker, request, message, wanted, codes)
+
+    return Parked(wait_then_answer)
+
+
+async def _creating(
+    broker: BrokerContext, request: Request, message: MetadataRequest
+) -> tuple[Mapping[Any, MetadataRequestTopic], Creation | None]:
+    """Begin to create the topics that need it. Return the wanted topics by name or by id, and the creation."""
     by_name, by_id = await _distinct(message.topics or [])
     if request.api_version < BY_ID_VERSION and (by_id or None in by_name):
         # Versions 10 and 11 have topic ids in the request, but cannot return the errors of unknown ids.
         raise KafkaError(ErrorCode.INVALID_REQUEST)
-    broker.auto_topics.create(await _to_create(broker, message, by_name))
+    creation = broker.auto_topics.create(await _to_create(broker, message, by_name))
     # If any topic has an id, those without an id are ignored.
-    return await _answer(broker, request, message, by_id or by_name)
-
-
-at_zk_broker = at_broker
+    return by_id or by_name, creation
 
 
 async def _distinct(
@@ -107,8 +132,13 @@ async def _to_create(broker: BrokerContext, message: MetadataRequest, names: Ite
 
 
 async def _answer(
-    broker: BrokerContext, request: Request, message: MetadataRequest, wanted: Mapping[Any, MetadataRequestTopic]
+    broker: BrokerContext,
+    request: Request,
+    message: MetadataRequest,
+    wanted: Mapping[Any, MetadataRequestTopic],
+    missing: Mapping[str, ErrorCode],
 ) -> MetadataResponse:
+    """Describe the wanted topics, or all. ``missing`` has the errors of topics that do not exist yet."""
     image = broker.image
     listener = request.connection.listener
     brokers = alive_brokers(image, listener)
@@ -120,7 +150,7 @@ async def _answer(
         ids = [topic_id for _, topic_id in sorted(image.topic_ids.items())]
         topics = [await _described(image.topics[topic_id], alive, operations, turns) for topic_id in ids]
     else:
-        topics = [await _wanted(image, topic, alive, operations, turns) for topic in wanted.values()]
+        topics = [await _wanted(image, topic, alive, operations, turns, missing) for topic in wanted.values()]
     wants_cluster = message.include_cluster_authorized_operations
     return MetadataResponse(
         brokers=brokers,
@@ -132,7 +162,12 @@ async def _answer(
 
 
 async def _wanted(
-    image: Image, wanted: MetadataRequestTopic, alive: set[int], operations: int, turns: Turns
+    image: Image,
+    wanted: MetadataRequestTopic,
+    alive: set[int],
+    operations: int,
+    turns: Turns,
+    missing: Mapping[str, ErrorCode],
 ) -> MetadataResponseTopic:
     name = wanted.name if wanted.topic_id == ZERO_UUID else None  # the Java client sends an empty name with an id
     topic = image.topics.get(wanted.topic_id) if name is None else image.topic(name)
@@ -143,7 +178,7 @@ async def _wanted(
         return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)
     is_valid = is_valid_topic_name(name)
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_valid else ErrorCode.INVALID_TOPIC_EXCEPTION
-    return MetadataResponseTopic(code, name, ZERO_UUID, is_internal(name))
+    return MetadataResponseTopic(missing.get(name, code), name, ZERO_UUID, is_internal(name))
 
 
 async def _described(topic: Topic, alive: set[int], operations: int, turns: Turns) -> MetadataResponseTopic:

@@ -38,9 +38,13 @@ _TIMEOUT_MS = 30_000
 
 @attrs.frozen(eq=False)
 class Creation:
-    """One request. ``answered`` is set once the broker has applied what it could, or the controller did not answer."""
+    """One request. ``answered`` is set once the broker has applied what it could, or the controller did not answer.
+
+    ``refused`` has the errors of the controller then.
+    """
 
     names: list[str] = attrs.Factory(list)
+    refused: dict[str, ErrorCode] = attrs.Factory(dict)
     answered: trio.Event = attrs.Factory(trio.Event)
 
 
@@ -84,26 +88,26 @@ class AutoTopicCreation:
 
     async def _create(self, creation: Creation) -> None:
         names = creation.names
-        is_refused = await self._request(names)
+        creation.refused.update(await self._request(names))
         creation.answered.set()
-        if is_refused:
+        if creation.refused:
             await trio.sleep(_RETRY_AFTER_S)
         self._in_flight.difference_update(names)
 
-    async def _request(self, names: list[str]) -> bool:
-        """Return whether the controller refused any of the topics."""
+    async def _request(self, names: list[str]) -> dict[str, ErrorCode]:
+        """Return the errors of the topics that the controller refused."""
         request = CreateTopicsRequest(topics=[_creatable(self.config, name) for name in names], timeout_ms=_TIMEOUT_MS)
         try:
             response: CreateTopicsResponse = await self.channel.request(request)
         except KafkaError as failure:
             logger.warning("cannot create %s: %s; a client that needs the topic retries", _listed(names), failure)
-            return False
+            return {}
         await self.catch_up()
         refused = [each for each in response.topics if each.error_code not in _CREATED]
         for topic in refused:
             text = topic.error_message or ErrorCode(topic.error_code).name
             logger.warning("the controller does not create topic %s, which a client needs: %s", topic.name, text)
-        return bool(refused)
+        return {topic.name: ErrorCode(topic.error_code) for topic in refused}
 
 
 def _listed(names: list[str]) -> str:

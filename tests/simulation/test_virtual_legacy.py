@@ -6,11 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 import trio
 
+from kraft.api import metadata
 from kraft.client.cluster import open_cluster
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from kraft.messages.metadata_request import MetadataRequest
+from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.messages.metadata_response import MetadataResponse
 from kraft.messages.registry import ApiKey
 from kraft.messages.update_metadata_request import UpdateMetadataRequest
 from kraft.metrics import Histogram, Meter
@@ -19,6 +22,7 @@ from kraft.rpc.client import Disconnected, connect
 from kraft.rpc.trace import RequestCompleted
 from kraft.simulation import virtual_time
 from kraft.simulation.virtual_cluster import Costs
+from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.znodes.topics import decode_state, state_path
 from tests.simulation.virtual_brokers import batch_of, produce
 from tests.simulation.virtual_legacy import (
@@ -231,3 +235,32 @@ async def _late(directory: Path) -> int:
 def test_a_controller_that_is_late_for_its_deadline_goes_on(tmp_path: Path) -> None:
     """Work of the data plane holds the event loop of both, and the deadline of the balance passes meanwhile."""
     assert virtual_time.run(_late, tmp_path) == 1
+
+
+async def _automatic(directory: Path, node_id: int, replication_factor: str) -> ErrorCode:
+    """Ask a broker for a topic that does not exist, and return the error of the first answer."""
+    async with legacy_brokers(directory, default_replication_factor=replication_factor) as cluster:
+        node = cluster.nodes[node_id]
+        async with connect(node.host, DATA_PORT, "client", dial=cluster.network.dial("client")) as client:
+            response = await client.request(MetadataRequest(topics=[MetadataRequestTopic(name="new")]))
+    assert isinstance(response, MetadataResponse)
+    return ErrorCode(response.topics[0].error_code)
+
+
+@pytest.mark.parametrize(
+    ("node_id", "replication_factor", "code"),
+    [
+        (1, "1", "LEADER_NOT_AVAILABLE"),
+        (1, "4", "INVALID_REPLICATION_FACTOR"),
+        (2, "1", "UNKNOWN_TOPIC_OR_PARTITION"),
+        (2, "4", "UNKNOWN_TOPIC_OR_PARTITION"),
+    ],
+)
+def test_the_controllers_broker_says_what_becomes_of_a_topic_that_it_creates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node_id: int, replication_factor: str, code: str
+) -> None:
+    """createTopicsInZk of Kafka's DefaultAutoTopicCreationManager has the error of the creation, or
+    LEADER_NOT_AVAILABLE for none. Other brokers send CreateTopics, and say UNKNOWN_TOPIC_OR_PARTITION."""
+    if code == "LEADER_NOT_AVAILABLE":
+        monkeypatch.setattr(metadata, "CREATION_WAIT_S", 0)
+    assert virtual_time.run(_automatic, tmp_path, node_id, replication_factor) == ErrorCode[code]
