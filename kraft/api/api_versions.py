@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kraft.api.context import BrokerContext, ControllerContext
+from kraft.api.context import BrokerContext, ControllerContext, ZkBrokerContext
 from kraft.api.row import Api, ListenerType
 from kraft.api.table import OFFERED
 from kraft.config.features import SUPPORTED_FEATURES
@@ -34,7 +34,6 @@ ROW = Api(
     versions={ListenerType.BROKER: (0, 4), ListenerType.ZK_BROKER: (0, 4), ListenerType.CONTROLLER: (0, 4)},
 )
 
-UNKNOWN_EPOCH = -1
 SOFTWARE_VERSION = 3
 #: Java clients before 3.9 use version 3 and close the connection if a feature begins at 0 (KAFKA-17011).
 ZERO_FEATURES_VERSION = 4
@@ -46,9 +45,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: ApiVersion
     return _offer(ListenerType.BROKER, broker.image, epoch, request, message, SUPPORTED_FEATURES)
 
 
-async def at_zk_broker(broker: BrokerContext, request: Request, message: ApiVersionsRequest | None) -> Reply:
-    """No broker of that era has features (Kafka's BrokerFeatures.createEmpty)."""
-    return _offer(ListenerType.ZK_BROKER, broker.image, UNKNOWN_EPOCH, request, message, {})
+async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: ApiVersionsRequest | None) -> Reply:
+    """No broker of that era has features (Kafka's BrokerFeatures.createEmpty), but they have an epoch."""
+    return _offer(ListenerType.ZK_BROKER, broker.image, broker.commands.features_epoch, request, message, {})
 
 
 async def at_controller(controller: ControllerContext, request: Request, message: ApiVersionsRequest | None) -> Reply:

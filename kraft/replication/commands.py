@@ -49,6 +49,7 @@ logger = logging.getLogger("kraft.commands")
 ANY_BROKER_EPOCH = -1
 NO_CONTROLLER = -1
 NO_EPOCH = -1
+UNKNOWN_FEATURES_EPOCH = -1
 EPOCH_DURING_DELETE = -2
 """The leader epoch of a StopReplica that deletes a topic: a deletion has no epoch of its own."""
 _PARTITIONS_IN_A_ROW = 10
@@ -77,6 +78,8 @@ class ControllerCommands:
     topic_configs: Callable[[Sequence[str]], Awaitable[Mapping[str, Config]]]
     controller_id: int = NO_CONTROLLER
     controller_epoch: int = 0
+    features_epoch: int = UNKNOWN_FEATURES_EPOCH
+    """The version of /feature in ZooKeeper, while features are enabled (KIP-584)."""
     _applying: trio.Lock = attrs.Factory(trio.Lock)
     _registered: trio.Event = attrs.Factory(trio.Event)
     _updated: trio.Event = attrs.Factory(trio.Event)

@@ -31,6 +31,7 @@ from kraft.zookeeper.znodes.brokers import BrokerRegistration, broker_path, enco
 from kraft.zookeeper.znodes.cluster import (
     BROKER_ID_SEQUENCE,
     CLUSTER_ID,
+    FEATURE,
     PERSISTENT_PATHS,
     decode_cluster_id,
     encode_cluster_id,
@@ -56,7 +57,7 @@ class SessionConfigs(Protocol):
     """The follower of the configurations; ``kraft.zookeeper.config_follower.ConfigFollower`` is one."""
 
     def session_began(self) -> None: ...
-    def announcements_changed(self) -> None: ...
+    def changed(self) -> None: ...
 
 
 class SessionFollower(Protocol):
@@ -191,7 +192,7 @@ async def _follow(opened: ZooKeeperSession, configs: SessionConfigs, controller:
     """Pass on the changes of znodes until the session ends."""
     while opened.state is not SessionState.EXPIRED:
         event = await opened.next_event()
-        if event == ZnodeChanged(CONFIG_CHANGES):
-            configs.announcements_changed()
+        if event in (ZnodeChanged(CONFIG_CHANGES), ZnodeChanged(FEATURE)):
+            configs.changed()
         else:
             await controller.changed(event)

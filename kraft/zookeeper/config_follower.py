@@ -15,11 +15,20 @@ import trio
 
 from kraft.metadata.image import ResourceType
 from kraft.metadata.topic_name import is_valid_topic_name
+from kraft.replication.commands import UNKNOWN_FEATURES_EPOCH
 from kraft.world.clock import Clock
 from kraft.zookeeper.config_store import ConfigStore
 from kraft.zookeeper.operations import ChildNames, Children, Create, Delete, Get, Znode, ZnodeChanged
 from kraft.zookeeper.session import SessionLost
-from kraft.zookeeper.znodes.cluster import BROKER_ENTITIES, DEFAULT_ENTITY, TOPIC_ENTITIES, Entity, config_path
+from kraft.zookeeper.znodes.cluster import (
+    BROKER_ENTITIES,
+    DEFAULT_ENTITY,
+    FEATURE,
+    TOPIC_ENTITIES,
+    Entity,
+    config_path,
+    decode_features,
+)
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, decode_config_change
 
@@ -33,6 +42,8 @@ EXPIRATION_MS: Final = 15 * 60 * 1000
 class ConfiguredBroker(Protocol):
     """The broker that takes the settings; ``kraft.replication.commands.ControllerCommands`` is one."""
 
+    features_epoch: int
+
     @property
     def node_id(self) -> int: ...
     @property
@@ -42,7 +53,7 @@ class ConfiguredBroker(Protocol):
 
 @attrs.define(eq=False)
 class ConfigFollower:
-    """Follows the settings of all topics, of this broker, and of all brokers by default.
+    """Follows the settings of all topics, of this broker, and of all brokers by default, and the epoch of the features.
 
     ``allows_unclean`` gets the znodes of settings that allow unclean leaders, so that the controller elects some.
     """
@@ -53,6 +64,7 @@ class ConfigFollower:
     allows_unclean: Callable[[ZnodeChanged], Awaitable[None]]
     _announced: dict[str, int] = attrs.Factory(dict)
     """The announcements that were read in this session, with the times at which they were made."""
+    _feature_node: Znode | None = None
     _reads_all: bool = True
     _stirred: trio.Event = attrs.Factory(trio.Event)
 
@@ -61,7 +73,8 @@ class ConfigFollower:
         self._reads_all = True
         self._stirred.set()
 
-    def announcements_changed(self) -> None:
+    def changed(self) -> None:
+        """There are announcements, or other features."""
         self._stirred.set()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -89,7 +102,9 @@ class ConfigFollower:
         zookeeper = self.store.zookeeper
         reads_all, self._reads_all = self._reads_all, False
         # The parent exists unless a person deletes it, which the watch reports.
-        _, listed = await zookeeper.perform((Create(CONFIG_CHANGES), Children(CONFIG_CHANGES, watch=True)))
+        reads = Children(CONFIG_CHANGES, watch=True), Get(FEATURE, watch=True)
+        _, listed, features = await zookeeper.perform((Create(CONFIG_CHANGES), *reads))
+        self._take_features(features if isinstance(features, Znode) else None)
         names = sorted(listed.names) if isinstance(listed, ChildNames) else []
         before = {} if reads_all else self._announced
         new = [name for name in names if name not in before]
@@ -101,6 +116,26 @@ class ConfigFollower:
         created = {**before, **{name: node.created_ms for name, node in read.items()}}
         self._announced = {name: created[name] for name in names if name in created}
         await self._purge()
+
+    def _take_features(self, node: Znode | None) -> None:
+        """The epoch of the features is the version of their znode, as for Kafka's FinalizedFeatureChangeListener.
+
+        A broker of Apache Kafka ends if it does not support a feature, or if the znode is malformed.
+        """
+        if node == self._feature_node:
+            return
+        self._feature_node, self.broker.features_epoch = node, UNKNOWN_FEATURES_EPOCH
+        if node is None:
+            return
+        try:
+            features = decode_features(node.data)
+        except MalformedZnode as error:
+            logger.error("the features are ignored: %s", error)
+            return
+        if features.is_enabled and features.levels:
+            logger.error("%s has features, and no broker with ZooKeeper supports any: they are ignored", FEATURE)
+        elif features.is_enabled:
+            self.broker.features_epoch = node.version
 
     def _all(self) -> dict[Entity, None]:
         brokers = [(BROKER_ENTITIES, DEFAULT_ENTITY), (BROKER_ENTITIES, str(self.broker.node_id))]

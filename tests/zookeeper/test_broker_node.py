@@ -54,6 +54,7 @@ class Broker:
 
     node_id: int = 7
     topics: tuple[str, ...] = ()
+    features_epoch: int = -1
     epochs: list[int] = attrs.Factory(list)
     is_registered: trio.Event = attrs.Factory(trio.Event)
     settings: tuple[trio.MemorySendChannel[object], trio.MemoryReceiveChannel[object]] = attrs.Factory(

@@ -14,8 +14,8 @@ from kraft.metadata.image import ResourceType
 from kraft.world.clock import Clock
 from kraft.zookeeper.config_follower import EXPIRATION_MS, ConfigFollower
 from kraft.zookeeper.config_store import ConfigStore
-from kraft.zookeeper.operations import Create, Delete, ZnodeChanged
-from kraft.zookeeper.znodes.cluster import config_path, encode_config
+from kraft.zookeeper.operations import Create, Delete, Set, ZnodeChanged
+from kraft.zookeeper.znodes.cluster import FEATURE, FinalizedFeatures, config_path, encode_config, encode_features
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, encode_config_change
 from tests.support.memory_zookeeper import MemoryZooKeeper
 
@@ -28,6 +28,7 @@ class Broker:
 
     node_id: int = 7
     topics: tuple[str, ...] = ("orders",)
+    features_epoch: int = -1
     settings: list[tuple[ResourceType, str, dict[str, str]]] = attrs.Factory(list)
     paths: list[str] = attrs.Factory(list)
 
@@ -67,7 +68,7 @@ class Scene:
         self.zookeeper.tree.perform(None, Create(f"{CONFIG_CHANGES}/config_change_", data, sequence=True))
         if self.zookeeper.tree.changed:
             self.zookeeper.tree.changed.clear()
-            self.follower.announcements_changed()
+            self.follower.changed()
 
     async def settled(self) -> list[tuple[ResourceType, str, dict[str, str]]]:
         """The settings that the broker has got since the last call."""
@@ -108,6 +109,32 @@ async def test_a_broker_has_its_settings_when_it_starts_and_then_the_announced_o
         ]
         scene.announce(b'{"version":1,"entity_type":"topics","entity_name":"orders"}')
         assert await scene.settled() == [(ResourceType.TOPIC, "orders", {"retention.ms": "6"})]
+
+
+async def test_the_epoch_of_the_features_is_the_version_of_their_znode(caplog: pytest.LogCaptureFixture) -> None:
+    """FinalizedFeatureChangeListener and ZkMetadataCache.features: -1 without the znode, or while it is disabled."""
+    scene = Scene()
+    tree = scene.zookeeper.tree
+    enabled, disabled = (encode_features(FinalizedFeatures(is_enabled=each)) for each in (True, False))
+    unknown = encode_features(FinalizedFeatures(True, {"x": 1}))
+    async with scene.running():
+        await scene.settled()
+        assert scene.broker.features_epoch == -1
+        changes = [(enabled, 0), (enabled, 1), (disabled, -1), (enabled, 3), (b"?", -1), (unknown, -1), (enabled, 6)]
+        for version, (data, epoch) in enumerate(changes):
+            tree.perform(None, Set(FEATURE, data, version - 1) if version else Create(FEATURE, data))
+            assert [path for _, path in tree.changed] == [FEATURE]
+            tree.changed.clear()
+            scene.follower.changed()
+            await scene.settled()
+            assert scene.broker.features_epoch == epoch
+        tree.perform(None, Delete(FEATURE))
+        scene.follower.changed()
+        await scene.settled()
+        assert scene.broker.features_epoch == -1
+    malformed, unsupported = caplog.messages
+    assert malformed.startswith("the features are ignored: malformed data in the znode /feature")
+    assert unsupported == "/feature has features, and no broker with ZooKeeper supports any: they are ignored"
 
 
 async def test_settings_that_changed_between_two_sessions_are_not_lost() -> None:
@@ -195,7 +222,7 @@ async def test_a_deleted_parent_of_the_announcements_is_created_again() -> None:
         scene.zookeeper.tree.perform(None, Delete(CONFIG_CHANGES))
         assert scene.zookeeper.tree.changed
         scene.zookeeper.tree.changed.clear()
-        scene.follower.announcements_changed()
+        scene.follower.changed()
         await scene.settled()
         scene.put("topics", "orders", retention_ms="6")
         scene.announce(encode_config_change("topics/orders"))
