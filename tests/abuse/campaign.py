@@ -262,11 +262,17 @@ def judge(target: Target, clients: Clients, attack: Attack) -> Verdict:
 
 
 def _is_enough(quiet: Both, busy: Both) -> bool:
-    """Whether more waits would change nothing: all are within the budget, or they are enough for a p99."""
-    return not any(
-        len(asked.waits) < ENOUGH_WAITS and is_slow(asked.worst_ms(), idle.p99_ms(), budget_ms)
+    """Whether the p99 of ``ENOUGH_WAITS`` is known to be over its budget, or known to be within it."""
+    return all(
+        is_decided(asked, budget_ms) or not is_slow(asked.worst_ms(), idle.p99_ms(), budget_ms)
         for idle, asked, budget_ms in zip(quiet, busy, (NEIGHBOUR_P99_MS, CONTROL_P99_MS), strict=True)
     )
+
+
+def is_decided(asked: Asked, budget_ms: float) -> bool:
+    """Whether later waits can no longer bring the p99 of ``ENOUGH_WAITS`` below the budget, or there are as many."""
+    over = sum(wait * 1000 > budget_ms for wait in asked.waits)
+    return len(asked.waits) >= ENOUGH_WAITS or over > ENOUGH_WAITS // 100
 
 
 def _strike_for(seconds: float, address: Address, frames: Sequence[bytes], connections: int) -> Outcome:

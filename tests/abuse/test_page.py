@@ -8,7 +8,8 @@ from typing import Any
 import attrs
 import pytest
 
-from tests.abuse.campaign import Outcome, Verdict
+from tests.abuse.campaign import Outcome, Verdict, is_decided
+from tests.abuse.client import Asked
 from tests.abuse.page import beside_peers, by_api, grouped, in_cluster, replace_table
 from tests.abuse.target import Step
 
@@ -50,6 +51,13 @@ FINE = Verdict(
 )
 def test_a_verdict_names_what_is_over_its_budget(changes: dict[str, Any], faults: list[str]) -> None:
     assert attrs.evolve(FINE, **changes).faults() == faults
+
+
+def test_slow_waits_are_judged_when_more_would_not_change_the_verdict() -> None:
+    """With 500 waits, the p99 is the fifth longest: six of them that are over the budget decide."""
+    assert not is_decided(Asked([0.001] * 100 + [0.021] * 5), 20)
+    assert is_decided(Asked([0.001] * 100 + [0.021] * 6), 20)
+    assert is_decided(Asked([0.001] * 499 + [0.021]), 20)
 
 
 def test_the_tables_mark_what_is_over_its_budget() -> None:
