@@ -40,7 +40,7 @@ import trio
 from kraft.api.context import BrokerContext
 from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
-from kraft.broker.fetch_session import Answered, FetchContext, TopicKey
+from kraft.broker.fetch_session import AT_ONCE, Answered, FetchContext, TopicKey
 from kraft.broker.leadership import ANY_BROKER_EPOCH, FollowerFetched
 from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_response import (
@@ -58,7 +58,7 @@ from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
 from kraft.wire.splice import FileSlice, Records
-from kraft.world.turns import Turns, give_turn
+from kraft.world.turns import Turns, give_turn, in_slices
 
 ROW = Api(
     ApiKey.FETCH,
@@ -71,9 +71,11 @@ READ_COMMITTED = 1
 FLEXIBLE_VERSION = 12
 TOPIC_IDS_VERSION = 13
 REPLICA_STATE_VERSION = 15
-PARTITIONS_PER_SLICE = 256
-"""Not a Kafka setting. How many partitions a request looks at before other tasks run: about a millisecond of work."""
+PARTITIONS_PER_SLICE = 128
+"""Not a Kafka setting. How many partitions a request looks at before other tasks run: one to two milliseconds."""
 _LAST_OF_SLICE = PARTITIONS_PER_SLICE - 1
+_EACH_STEP = 1
+"""The cost of a slice of the session's work, each step of which is as long as a slice may be."""
 _STALE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 _UNKNOWN = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 _NOTHING = b""
@@ -81,12 +83,13 @@ _NOTHING = b""
 
 async def at_broker(broker: BrokerContext, request: Request, message: FetchRequest) -> Reply:
     by_id = request.api_version >= TOPIC_IDS_VERSION
-    context = broker.fetch_sessions.context(message, uses_topic_ids=by_id, now=broker.clock.now_s())
+    found = broker.fetch_sessions.context(message, uses_topic_ids=by_id, now=broker.clock.now_s())
+    context = await in_slices(found, _EACH_STEP)
     poll = _Poll(broker, message, context, request.api_version)
     if len(context.wanted) >= PARTITIONS_PER_SLICE:
         return Parked(partial(poll.run, request))
     await poll.read(first=True)
-    return poll.response() if poll.is_complete else Parked(poll.wait)
+    return await poll.response() if poll.is_complete else Parked(poll.wait)
 
 
 at_zk_broker = at_broker
@@ -127,10 +130,10 @@ class _Poll:
         is_enough = size >= message.min_bytes or size >= self._max_bytes
         return is_enough or self._failed or message.max_wait_ms <= 0 or not self._context.wanted
 
-    def response(self) -> FetchResponse:
+    async def response(self) -> FetchResponse:
         if self._throttled:
             self._broker.leader_throttle.record(self._throttled)
-        session_id, topics = self._context.respond(self._answers)
+        session_id, topics = await in_slices(self._context.respond(self._answers), _EACH_STEP)
         return FetchResponse(session_id=session_id, responses=topics)
 
     async def run(self, request: Request) -> FetchResponse:
@@ -138,12 +141,12 @@ class _Poll:
         if len(self._context.wanted) > UNCOUNTED_ELEMENTS:
             await request.wait_for_room(len(self._context.wanted))
         await self.read(first=True)
-        return self.response() if self.is_complete else await self.wait()
+        return await self.response() if self.is_complete else await self.wait()
 
     async def wait(self) -> FetchResponse:
         """Wait after the first read until there are ``min_bytes``, or an error, or ``max_wait_ms`` is over."""
         deadline = trio.current_time() + self._message.max_wait_ms / 1000
-        counted, changes = self._release(), _Changes()
+        counted, changes = await self._release(), _Changes()
         stops: list[Callable[[], None]] = []
         try:
             for position, (partition, number) in enumerate(self._seen):
@@ -158,15 +161,17 @@ class _Poll:
             for stop in stops:
                 stop()
         await self.read()
-        return self.response()
+        return await self.response()
 
-    def _release(self) -> dict[int, int]:
+    async def _release(self) -> dict[int, int]:
         """Drop the slices of the first read, because a parked request must hold no open file. Return their sizes."""
         counted = {}
         for position, (_, data) in enumerate(self._answers):
             if isinstance(data.records, FileSlice):
                 counted[position] = data.records.length
                 data.records = _NOTHING
+            if position % AT_ONCE == AT_ONCE - 1:
+                await give_turn()
         return counted
 
     async def _until_complete(self, counted: dict[int, int], changes: _Changes) -> None:

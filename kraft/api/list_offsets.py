@@ -46,7 +46,8 @@ ROW = Api(
 )
 
 READ_COMMITTED = 1
-_SLICE_PARTITIONS = 300
+_SLICE_PARTITIONS = 200
+_SLICE_COUNTED = 2000
 NOTHING = -1
 
 
@@ -86,9 +87,12 @@ async def _answer(
 ) -> ListOffsetsResponse:
     turns = Turns(_SLICE_PARTITIONS)
     times: Counter[tuple[str, int]] = Counter()
+    counting = Turns(_SLICE_COUNTED)
     for topic in message.topics:
-        times.update((topic.name, wanted.partition_index) for wanted in topic.partitions)
-        await turns.spend(1 + len(topic.partitions) // 10)
+        for wanted in topic.partitions:
+            times[topic.name, wanted.partition_index] += 1
+            await counting.spend()
+        await counting.spend()
     topics = []
     for topic in message.topics:
         answers = []

@@ -49,6 +49,7 @@ async def commit_known(
             for index in missing:
                 topic.partitions.append(answer(index, code))
                 await turns.spend()
+            await turns.spend()
         return response
 
     return Parked(with_unknown)

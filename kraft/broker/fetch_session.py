@@ -1,13 +1,15 @@
 """Incremental fetch sessions (KIP-227): the broker keeps the partitions of a client and the state it last returned.
 
 A request names only the partitions that changed. A response holds only partitions with something new. A client without
-a session costs no memory. Pure: session ids come from the caller's random source, time is an argument in milliseconds.
+a session costs no memory. Pure: session ids come from the caller's random source, time is an argument in seconds.
+
+A request may name 100,000 partitions. So the work for one is a generator, which yields 1 after ``AT_ONCE`` of them.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from uuid import UUID
 
@@ -15,16 +17,21 @@ import attrs
 
 from kraft.messages.fetch_request import FetchPartition, FetchRequest
 from kraft.messages.fetch_response import FetchableTopicResponse, PartitionData
+from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
 FINAL_EPOCH = -1
 """The request closes its session, or requests none."""
 INITIAL_EPOCH = 0
 """The request names all its partitions and may open a session."""
+CHANGING = INITIAL_EPOCH
+"""The epoch of a session while a request changes it: no other request can continue the session then."""
 MAX_EPOCH = 2**31 - 1
 NO_SESSION = 0
 MAX_PARTITIONS = 250_000
 """Not a Kafka setting. A partition of a session takes about 0.4 KB."""
+AT_ONCE = 1024
+"""Not a Kafka setting. The partitions or topics that a step looks at: about half a millisecond of work."""
 
 
 def next_epoch(epoch: int) -> int:
@@ -77,32 +84,42 @@ class FetchSession:
     session_id: int
     uses_topic_ids: bool
     is_follower: bool = False
-    epoch: int = 1
+    epoch: int = CHANGING
     last_used_at: float = 0.0
     created_at: float = 0.0
+    counted: int = 0
+    """Its part of the partitions that the cache counts."""
     partitions: OrderedDict[tuple[TopicKey, int], CachedPartition] = attrs.Factory(OrderedDict)
 
-    def update(self, request: FetchRequest) -> int:
-        """Add or replace the partitions that the request names. Remove those in its ``forgotten_topics_data``.
-
-        Return the number of partitions by which the session has grown.
-        """
-        before = len(self.partitions)
-        for key, partition in named_partitions(request):
+    def update(self, request: FetchRequest, named: list[Wanted]) -> Steps[None]:
+        """Add or replace the partitions that the request names. Remove those in its ``forgotten_topics_data``."""
+        for number, (key, partition) in enumerate(named, 1):
             entry = self.partitions.get((key, partition.partition))
             if entry is None:
                 self.partitions[key, partition.partition] = CachedPartition(partition)
             else:
                 entry.request = partition
+            if not number % AT_ONCE:
+                yield 1
+        seen = 0
         for forgotten in request.forgotten_topics_data:
             key = TopicKey(forgotten.topic, forgotten.topic_id)
             for index in forgotten.partitions:
                 self.partitions.pop((key, index), None)
-        return len(self.partitions) - before
+                seen += 1
+                if not seen % AT_ONCE:
+                    yield 1
+            seen += 1
+            if not seen % AT_ONCE:
+                yield 1
 
-    def wanted(self) -> Iterator[Wanted]:
+    def wanted(self) -> Steps[list[Wanted]]:
+        wanted: list[Wanted] = []
         for (key, _), entry in self.partitions.items():
-            yield key, entry.request
+            wanted.append((key, entry.request))
+            if not len(wanted) % AT_ONCE:
+                yield 1
+        return wanted
 
     def answer(self, answers: Iterable[Answered]) -> list[Answered]:
         """Return the answers that differ from the client's state.
@@ -120,12 +137,18 @@ class FetchSession:
         return told
 
 
-def named_partitions(request: FetchRequest) -> Iterator[Wanted]:
-    """Yield the partitions that the request itself names, in its order."""
-    for topic in request.topics:
+def named_partitions(request: FetchRequest) -> Steps[list[Wanted]]:
+    """Return the partitions that the request itself names, in its order."""
+    wanted: list[Wanted] = []
+    for number, topic in enumerate(request.topics, 1):
         key = TopicKey(topic.topic, topic.topic_id)
         for partition in topic.partitions:
-            yield key, partition
+            wanted.append((key, partition))
+            if not len(wanted) % AT_ONCE:
+                yield 1
+        if not number % AT_ONCE:
+            yield 1
+    return wanted
 
 
 @attrs.frozen
@@ -136,29 +159,40 @@ class FetchContext:
     session: FetchSession | None = None
     epoch: int = FINAL_EPOCH
 
-    def respond(self, answers: list[Answered]) -> tuple[int, list[FetchableTopicResponse]]:
+    def respond(self, answers: list[Answered]) -> Steps[tuple[int, list[FetchableTopicResponse]]]:
         """Return the session id and the topics of the response.
 
         Raises:
             KafkaError: INVALID_FETCH_SESSION_EPOCH if a later request of the session came while this one waited.
         """
         if self.session is None:
-            return NO_SESSION, grouped_by_topic(answers)
-        if self.session.epoch != next_epoch(self.epoch):
+            return NO_SESSION, (yield from grouped_by_topic(answers))
+        self._check_epoch(self.session)
+        told: list[Answered] = []
+        for first in range(0, len(answers), AT_ONCE):
+            told += self.session.answer(answers[first : first + AT_ONCE])
+            if first + AT_ONCE < len(answers):
+                yield 1
+                self._check_epoch(self.session)
+        grouped = yield from grouped_by_topic(answers if self.epoch == INITIAL_EPOCH else told)
+        return self.session.session_id, grouped
+
+    def _check_epoch(self, session: FetchSession) -> None:
+        if session.epoch != next_epoch(self.epoch):
             raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-        told = self.session.answer(answers)
-        return self.session.session_id, grouped_by_topic(answers if self.epoch == INITIAL_EPOCH else told)
 
 
-def grouped_by_topic(answers: Iterable[Answered]) -> list[FetchableTopicResponse]:
+def grouped_by_topic(answers: Iterable[Answered]) -> Steps[list[FetchableTopicResponse]]:
     """Group consecutive answers of one topic."""
     topics: list[FetchableTopicResponse] = []
     last: TopicKey | None = None
-    for key, data in answers:
+    for number, (key, data) in enumerate(answers, 1):
         if key != last:
             topics.append(FetchableTopicResponse(topic=key.name, topic_id=key.topic_id))
             last = key
         topics[-1].partitions.append(data)
+        if not number % AT_ONCE:
+            yield 1
     return topics
 
 
@@ -186,7 +220,7 @@ class FetchSessionCache:
     partitions: int = 0
     """The partitions of all sessions."""
 
-    def context(self, request: FetchRequest, *, uses_topic_ids: bool, now: float) -> FetchContext:
+    def context(self, request: FetchRequest, *, uses_topic_ids: bool, now: float) -> Steps[FetchContext]:
         """Find, open, change or close the session that ``request`` names.
 
         Raises:
@@ -194,11 +228,14 @@ class FetchSessionCache:
         """
         if request.session_epoch in (FINAL_EPOCH, INITIAL_EPOCH):
             self._close(request.session_id)
-            wanted = list(named_partitions(request))
+            named = yield from named_partitions(request)
             if request.session_epoch == FINAL_EPOCH:
-                return FetchContext(wanted)
-            session = self._open(request, len(wanted), uses_topic_ids, now)
-            return FetchContext(wanted, session, INITIAL_EPOCH)
+                return FetchContext(named)
+            opened = self._open(request, len(named), uses_topic_ids, now)
+            if opened is not None:
+                yield from self._update(opened, request, named)
+                opened.epoch = next_epoch(INITIAL_EPOCH)
+            return FetchContext(named, opened, INITIAL_EPOCH)
         session = self.sessions.get(request.session_id)
         if session is None:
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
@@ -206,19 +243,23 @@ class FetchSessionCache:
             raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_topic_ids != uses_topic_ids:
             raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
-        self.partitions += session.update(request)
+        session.epoch = CHANGING
+        session.last_used_at = now
+        self.sessions.move_to_end(session.session_id)
+        yield from self._update(session, request, (yield from named_partitions(request)))
         if not session.partitions:
             self._close(session.session_id)
             return FetchContext([])
         if self.partitions > self.max_partitions:
             self._close(session.session_id)
+        wanted = yield from session.wanted()
+        if self.sessions.get(session.session_id) is not session:  # or evicted while other tasks ran
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-        session.epoch = next_epoch(session.epoch)
-        session.last_used_at = now
-        self.sessions.move_to_end(session.session_id)
-        return FetchContext(list(session.wanted()), session, request.session_epoch)
+        session.epoch = next_epoch(request.session_epoch)
+        return FetchContext(wanted, session, request.session_epoch)
 
     def _open(self, request: FetchRequest, size: int, uses_topic_ids: bool, now: float) -> FetchSession | None:
+        """Return a session without partitions, for which ``size`` of them are counted."""
         # From version 15 on the request has its replica id in ``replica_state`` (KIP-903).
         is_follower = max(request.replica_id, request.replica_state.replica_id) >= 0
         if size > self.max_partitions:
@@ -232,15 +273,21 @@ class FetchSessionCache:
         session_id = self.new_id()
         while session_id == NO_SESSION or session_id in self.sessions:
             session_id = self.new_id()
-        session = FetchSession(session_id, uses_topic_ids, is_follower, last_used_at=now, created_at=now)
-        self.partitions += session.update(request)
+        session = FetchSession(session_id, uses_topic_ids, is_follower, last_used_at=now, created_at=now, counted=size)
+        self.partitions += size
         self.sessions[session_id] = session
         return session
+
+    def _update(self, session: FetchSession, request: FetchRequest, named: list[Wanted]) -> Steps[None]:
+        yield from session.update(request, named)
+        if self.sessions.get(session.session_id) is session:
+            self.partitions += len(session.partitions) - session.counted
+            session.counted = len(session.partitions)
 
     def _close(self, session_id: int) -> None:
         session = self.sessions.pop(session_id, None)
         if session is not None:
-            self.partitions -= len(session.partitions)
+            self.partitions -= session.counted
 
     def _victim(self, is_follower: bool, size: int, now: float) -> FetchSession | None:
         """Return the session to evict. Scans all sessions, but runs only when no slot is free."""
@@ -259,7 +306,7 @@ class FetchSessionCache:
 
 
 def _weight(session: FetchSession) -> tuple[bool, int]:
-    return session.is_follower, len(session.partitions)
+    return session.is_follower, session.counted
 
 
 __all__ = [

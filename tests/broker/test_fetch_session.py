@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import uuid
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from kraft.broker import fetch_session
 from kraft.broker.fetch_session import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -23,6 +26,7 @@ from kraft.broker.fetch_session import (
 )
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
 from kraft.messages.fetch_response import EpochEndOffset, PartitionData
+from kraft.metadata.steps import Steps, finished
 from kraft.wire.errors import ErrorCode, KafkaError
 
 EVICTION_S = 120.0
@@ -60,21 +64,21 @@ def data(partition: int, records: bytes = b"", high_watermark: int = 5, **what: 
 
 
 def ask(sessions: FetchSessionCache, message: FetchRequest, now: float = 0.0) -> FetchContext:
-    return sessions.context(message, uses_topic_ids=False, now=now)
+    return finished(sessions.context(message, uses_topic_ids=False, now=now))
 
 
 def told(context: FetchContext, *answers: Answered) -> list[int]:
-    return [each.partition_index for topic in context.respond(list(answers))[1] for each in topic.partitions]
+    return [each.partition_index for topic in finished(context.respond(list(answers)))[1] for each in topic.partitions]
 
 
 def opened(sessions: FetchSessionCache, partitions: int = 1, now: float = 0.0, *, follower: bool = False) -> int:
     context = ask(sessions, full(partitions, follower=follower), now)
-    return context.respond([data(index) for index in range(partitions)])[0]
+    return finished(context.respond([data(index) for index in range(partitions)]))[0]
 
 
 def refused(sessions: FetchSessionCache, message: FetchRequest, *, uses_topic_ids: bool = False) -> ErrorCode:
     with pytest.raises(KafkaError) as caught:
-        sessions.context(message, uses_topic_ids=uses_topic_ids, now=0)
+        finished(sessions.context(message, uses_topic_ids=uses_topic_ids, now=0))
     return caught.value.code
 
 
@@ -82,16 +86,16 @@ def test_all_sessions_together_have_a_bound() -> None:
     """A thousand slots with 100,000 partitions each would be 70 GB. A client without a session sends full requests."""
     sessions = cache()
     sessions.max_partitions = 10
-    first = sessions.context(full(6), uses_topic_ids=False, now=0).session
-    second = sessions.context(full(4), uses_topic_ids=False, now=0).session
+    first = ask(sessions, full(6), now=0).session
+    second = ask(sessions, full(4), now=0).session
     assert first is not None
     assert second is not None
     for size in (1, 11):
-        context = sessions.context(full(size), uses_topic_ids=False, now=1)
+        context = ask(sessions, full(size), now=1)
         assert (context.session, len(context.wanted)) == (None, size)
     assert sessions.partitions == 10
     # The idlest session goes, and the next one if the first was too small.
-    third = sessions.context(full(9), uses_topic_ids=False, now=EVICTION_S + 2).session
+    third = ask(sessions, full(9), now=EVICTION_S + 2).session
     assert third is not None
     assert list(sessions.sessions) == [third.session_id]
     assert (sessions.evictions, sessions.partitions) == (2, 9)
@@ -101,12 +105,12 @@ def test_a_session_that_outgrows_the_bound_is_closed() -> None:
     """The client then sends a full request (KIP-227: FETCH_SESSION_ID_NOT_FOUND)."""
     sessions = cache()
     sessions.max_partitions = 10
-    session = sessions.context(full(6), uses_topic_ids=False, now=0).session
+    session = ask(sessions, full(6), now=0).session
     assert session is not None
     grown = request(session.session_id, 1, dict.fromkeys(range(6, 10), 0))
-    assert len(sessions.context(grown, uses_topic_ids=False, now=0).wanted) == 10
+    assert len(ask(sessions, grown, now=0).wanted) == 10
     with pytest.raises(KafkaError) as refused:
-        sessions.context(request(session.session_id, 2, {10: 0}), uses_topic_ids=False, now=0)
+        ask(sessions, request(session.session_id, 2, {10: 0}), now=0)
     assert refused.value.code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert (sessions.partitions, len(sessions.sessions)) == (0, 0)
 
@@ -115,7 +119,7 @@ class TestOpening:
     def test_a_full_request_opens_a_session_and_is_answered_in_full(self) -> None:
         sessions = cache()
         context = ask(sessions, full(2))
-        session_id, topics = context.respond([data(0), data(1)])
+        session_id, topics = finished(context.respond([data(0), data(1)]))
         assert session_id in sessions.sessions
         assert [each.partition_index for each in topics[0].partitions] == [0, 1]
 
@@ -123,7 +127,7 @@ class TestOpening:
         sessions = cache()
         context = ask(sessions, request(NO_SESSION, FINAL_EPOCH, {0: 0}))
         assert len(context.wanted) == 1
-        assert context.respond([data(0)])[0] == NO_SESSION
+        assert finished(context.respond([data(0)]))[0] == NO_SESSION
         assert not sessions.sessions
 
     def test_epoch_minus_one_closes_the_session_that_it_names(self) -> None:
@@ -180,7 +184,7 @@ class TestIncremental:
         sessions = cache()
         session_id = opened(sessions, 1)
         context = ask(sessions, request(session_id, 1, forget=[0]))
-        assert (context.wanted, context.respond([])) == ([], (NO_SESSION, []))
+        assert (context.wanted, finished(context.respond([]))) == ([], (NO_SESSION, []))
         assert not sessions.sessions
 
     def test_a_request_overtaken_by_the_next_one_is_refused(self) -> None:
@@ -190,9 +194,9 @@ class TestIncremental:
         slow = ask(sessions, request(session_id, 1))
         fast = ask(sessions, request(session_id, 2))
         with pytest.raises(KafkaError) as caught:
-            slow.respond([data(0)])
+            finished(slow.respond([data(0)]))
         assert caught.value.code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
-        assert fast.respond([data(0)]) == (session_id, [])
+        assert finished(fast.respond([data(0)])) == (session_id, [])
 
 
 class TestWhatIsNews:
@@ -243,7 +247,7 @@ def test_a_partition_that_gave_records_goes_to_the_end_of_the_line() -> None:
     """A small ``fetch.max.bytes`` must starve no partition."""
     sessions = cache()
     session_id = opened(sessions, 3)
-    ask(sessions, request(session_id, 1)).respond([data(0, b"r"), data(1), data(2, b"r")])
+    told(ask(sessions, request(session_id, 1)), data(0, b"r"), data(1), data(2, b"r"))
     assert [each.partition for _, each in ask(sessions, request(session_id, 2)).wanted] == [1, 0, 2]
 
 
@@ -317,7 +321,7 @@ class IncrementalClient(RuleBasedStateMachine):
             key, answer = data(wanted.partition, b"r" * has_more, high_watermark, error_code=code)
             answer.log_start_offset = log_start
             answers.append((key, answer))
-        self.session_id, topics = context.respond(answers)
+        self.session_id, topics = finished(context.respond(answers))
         heard = [each for topic in topics for each in topic.partitions]
         if self.epoch != INITIAL_EPOCH:
             for each in heard:
@@ -376,3 +380,88 @@ class IncrementalClient(RuleBasedStateMachine):
 
 TestIncrementalClient = IncrementalClient.TestCase
 TestIncrementalClient.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+class TestLongRequests:
+    """A request may name 100,000 partitions. Other tasks run between its steps, and may use the same session."""
+
+    @pytest.fixture(autouse=True)
+    def steps_of_one_partition(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(fetch_session, "AT_ONCE", 1)
+
+    def test_each_part_of_the_work_has_steps(self) -> None:
+        sessions = cache()
+        opening = sessions.context(full(3), uses_topic_ids=False, now=0)
+        assert len(list(opening)) >= 6  # finds the partitions, then opens the session
+        session_id = max(sessions.sessions)
+        change = sessions.context(request(session_id, 1, {0: 1, 4: 0}, forget=[1, 2]), uses_topic_ids=False, now=0)
+        assert len(list(change)) >= 2 + 2 + 2 + 2  # also forgets, and collects the session's partitions
+        answers = [data(index) for index in range(3)]
+        assert len(list(ask(sessions, full(3)).respond(answers))) >= 2 + 3
+
+    def test_a_session_that_a_request_changes_is_not_continued(self) -> None:
+        sessions = cache()
+        session_id = opened(sessions, 2)
+        change = sessions.context(request(session_id, 1, {0: 5, 1: 5}), uses_topic_ids=False, now=0)
+        next(change)
+        for epoch in (1, 2, -2):
+            assert refused(sessions, request(session_id, epoch)) == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        finished(change)
+        assert [each.fetch_offset for _, each in ask(sessions, request(session_id, 2)).wanted] == [5, 5]
+
+    def test_a_session_that_is_evicted_while_it_changes_is_gone(self) -> None:
+        sessions = cache(1)
+        session_id = opened(sessions)
+        change = sessions.context(request(session_id, 1, {3: 0, 4: 0}), uses_topic_ids=False, now=0)
+        while len(sessions.sessions[session_id].partitions) == 1:
+            next(change)
+        opened(sessions, 1, follower=True)
+        with pytest.raises(KafkaError) as caught:
+            finished(change)
+        assert caught.value.code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        assert sessions.partitions == 1
+
+    def test_a_request_that_is_overtaken_while_it_responds_is_refused(self) -> None:
+        sessions = cache()
+        session_id = opened(sessions, 2)
+        slow = ask(sessions, request(session_id, 1)).respond([data(0, b"r"), data(1, b"r")])
+        next(slow)
+        ask(sessions, request(session_id, 2))
+        with pytest.raises(KafkaError) as caught:
+            finished(slow)
+        assert caught.value.code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+
+    @settings(max_examples=60)
+    @given(plan=st.data())
+    def test_in_any_order_of_steps_the_cache_counts_its_partitions(self, plan: st.DataObject) -> None:
+        """``FetchSessionCache.partitions`` is the sum over its sessions once no request is under way."""
+        sessions = cache(2)
+        sessions.max_partitions = 8
+        under_way: list[Steps[Any]] = []
+        answers = [data(index, b"r") for index in range(3)]
+        for _ in range(plan.draw(st.integers(1, 25))):
+            if plan.draw(st.booleans()) or not under_way:
+                known = plan.draw(st.sampled_from([NO_SESSION, *sessions.sessions]))
+                current = sessions.sessions[known].epoch if known else INITIAL_EPOCH
+                epoch = plan.draw(st.sampled_from([current, current, INITIAL_EPOCH, FINAL_EPOCH, 1, 2]))
+                wanted = dict.fromkeys(plan.draw(st.sets(st.integers(0, 5), max_size=4)), 0)
+                forget = plan.draw(st.lists(st.integers(0, 5), max_size=2))
+                asked = request(known, epoch, wanted, forget)
+                asked.replica_id = plan.draw(st.sampled_from([-1, 7]))
+                now = plan.draw(st.sampled_from([0.0, 200.0]))
+                under_way.append(answered(sessions, asked, now, answers))
+            else:
+                position = plan.draw(st.integers(0, len(under_way) - 1))
+                if next(under_way[position], None) is None:
+                    del under_way[position]
+        for each in under_way:
+            finished(each)
+        assert sessions.partitions == sum(len(each.partitions) for each in sessions.sessions.values())
+        assert len(sessions.sessions) <= sessions.slots
+
+
+def answered(sessions: FetchSessionCache, asked: FetchRequest, now: float, answers: list[Answered]) -> Steps[None]:
+    """A request from its decision to its response."""
+    with contextlib.suppress(KafkaError):
+        context = yield from sessions.context(asked, uses_topic_ids=False, now=now)
+        yield from context.respond(answers)

@@ -53,8 +53,8 @@ repeats the event for the rest.
 NO_OFFSET = -1
 _RECORD_BYTES = 42
 """The size of a commit's record without its texts."""
-_MEASURED_AT_ONCE, _MEASURING_COST = 1000, 10
-"""The offsets whose metadata is measured in a step, and its cost."""
+_MEASURED_AT_ONCE, _MEASURING_COST = 1000, 40
+"""The topics and offsets that are measured in a step, and its cost."""
 _LAST_TIMESTAMP = 2**63 - 1
 _NOTHING_COMMITTED = CommittedOffset(NO_OFFSET, -1, "", NO_TIMESTAMP)
 
@@ -220,15 +220,19 @@ def commit(
 
 def batch_bytes(message: OffsetCommitRequest | TxnOffsetCommitRequest) -> Steps[int]:
     """Return the size of a commit's batch: each record has the group's id, which the request has once."""
-    size = 0
+    size = measured = 0
     topics: Sequence[OffsetCommitRequestTopic | TxnOffsetCommitRequestTopic] = message.topics
     for topic in topics:
         size += len(topic.partitions) * (len(message.group_id) + len(topic.name) + _RECORD_BYTES)
+        measured += 1
         partitions: Sequence[OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition] = topic.partitions
         rest = iter(partitions)
         while some := list(islice(rest, _MEASURED_AT_ONCE)):
             size += sum(len(each.committed_metadata or "") for each in some)
-            yield _MEASURING_COST
+            measured += len(some)
+            if measured >= _MEASURED_AT_ONCE:
+                measured = 0
+                yield _MEASURING_COST
     return size
 
 
