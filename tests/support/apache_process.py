@@ -32,9 +32,10 @@ class Apache:
     """Whether the JVM maps its classes from the archive of an earlier run, and so starts in half the CPU time."""
     ready_mark: str = "Kafka Server started"
     ready_timeout_s: float = 90.0
+    release: str = RELEASE
 
     def format_command(self, properties: Path) -> list[str]:
-        form = ["format", "-t", CLUSTER_ID, "-c", str(properties), "--release-version", RELEASE]
+        form = ["format", "-t", CLUSTER_ID, "-c", str(properties), "--release-version", self.release]
         return self.java("kafka.tools.StorageTool", *form)
 
     def run_command(self, properties: Path) -> list[str]:
