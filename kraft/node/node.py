@@ -380,7 +380,7 @@ class Node:
             producer_ids,
             sessions,
             auto_topics,
-            TransactionVerification(config, replicas, connect_to, self.registry),
+            TransactionVerification(config, replicas, transactions, connect_to, self.registry),
             DirectoryMoves(replicas, parts.channel.request, replication_throttle(config, replicas, MOVE_RATE)),
             replication_throttle(config, replicas, LEADER_RATE),
         )

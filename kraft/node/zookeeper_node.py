@@ -291,7 +291,7 @@ class ZooKeeperNode:
             producer_ids,
             FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
             AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
-            TransactionVerification(config, replicas, partial(connect, dial=world.dial), self.registry),
+            TransactionVerification(config, replicas, transactions, connect_to, self.registry),
             DirectoryMoves(replicas, channel.request, replication_throttle(config, replicas, MOVE_RATE)),
             replication_throttle(config, replicas, LEADER_RATE),
             commands=commands,

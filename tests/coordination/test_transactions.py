@@ -19,6 +19,7 @@ import trio.testing
 from kraft.broker.leadership import FollowerFetched
 from kraft.config.properties import from_mapping
 from kraft.coordination.transactions import Transactions
+from kraft.coordination.verification import TransactionVerification
 from kraft.coordinator.transactions.records import decode_transaction
 from kraft.coordinator.transactions.transaction import TransactionStatus
 from kraft.messages.add_partitions_to_txn_request import AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction
@@ -29,6 +30,7 @@ from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.steps import finished
+from kraft.metrics import Registry
 from kraft.replication.partition import HostedPartition
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -244,3 +246,44 @@ async def test_an_id_that_nobody_uses_expires(tmp_path: Path, autojump_clock: tr
         await trio.sleep(3601)
         assert desk.statuses[-1] is None
         assert (await desk.init()).producer_id == producer.producer_id + 1
+
+
+async def test_a_broker_asks_its_own_coordinator_without_a_request(tmp_path: Path) -> None:
+    """KIP-890: the coordinator of the transactional id confirms a partition, or adds it, also if it is this broker."""
+    leaders = MarkerLeaders()
+    async with coordinating(tmp_path, leaders) as desk:
+        connect = cast(Any, leaders.connect)
+        config = from_mapping(SETTINGS).config
+        verification = TransactionVerification(config, desk.broker.replicas, desk.transactions, connect, Registry())
+        initialized = await desk.init()
+        producer = initialized.producer_id, initialized.producer_epoch
+        await desk.begin(initialized, 0)
+        verdicts = await verification.verify("x", producer, {TOPIC: [0, 1]}, add=False)
+        assert verdicts == {(TOPIC, 0): ErrorCode.NONE, (TOPIC, 1): ErrorCode.TRANSACTION_ABORTABLE}
+        assert desk.statuses == [EMPTY, ONGOING], "a check changes nothing"
+        assert await verification.verify("x", producer, {TOPIC: [1]}, add=True) == {(TOPIC, 1): ErrorCode.NONE}
+        assert desk.statuses == [EMPTY, ONGOING, ONGOING]
+        assert await verification.verify("x", (producer[0], 7), {TOPIC: [1]}, add=True) == {
+            (TOPIC, 1): ErrorCode.PRODUCER_FENCED
+        }
+    assert not leaders.connections
+
+
+async def test_an_own_coordinator_that_does_not_commit_is_given_up(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """``request.timeout.ms`` bounds the wait of a Produce for its coordinator."""
+    leaders = MarkerLeaders()
+    async with coordinating(tmp_path, leaders, LEADER, FOLLOWER) as desk:
+        connect = cast(Any, leaders.connect)
+        config = from_mapping(SETTINGS).config
+        verification = TransactionVerification(config, desk.broker.replicas, desk.transactions, connect, Registry())
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(desk.init)
+            await settle()
+            desk.follower_fetches()
+        started = trio.current_time()
+        with pytest.raises(KafkaError) as caught:
+            await verification.verify("x", (100, 0), {TOPIC: [0]}, add=True)
+    assert caught.value.code in (ErrorCode.NETWORK_EXCEPTION, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    assert trio.current_time() - started == pytest.approx(config.network.request_timeout_ms / 1000)

@@ -98,7 +98,8 @@ async def verifying(path: Path, coordinator: Coordinator, *, leader: int = 2) ->
         ),
     )
     connect = cast(Any, coordinator.connect)
-    verification = TransactionVerification(CONFIG, broker.replicas, connect, Registry())
+    own = cast(Any, None)  # another broker coordinates
+    verification = TransactionVerification(CONFIG, broker.replicas, own, connect, Registry())
     async with trio.open_nursery() as nursery:
         nursery.start_soon(verification.run)
         yield verification
