@@ -15,6 +15,7 @@ from kraft.control.controller_channel import ControllerChannel
 from kraft.control.metadata import Metadata
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.groups import Groups
+from kraft.coordination.marker_writer import MarkerWriter
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.coordination.share_offsets import ShareOffsets
 from kraft.coordination.share_partitions import SharePartitions
@@ -54,6 +55,7 @@ class BrokerContext:
     fetch_sessions: FetchSessionCache
     auto_topics: AutoTopicCreation
     verification: TransactionVerification
+    marker_writer: MarkerWriter
     moves: DirectoryMoves
     leader_throttle: Throttle
 

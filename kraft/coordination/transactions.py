@@ -9,7 +9,7 @@ import trio
 
 from kraft.config.broker import NodeConfig
 from kraft.config.features import TRANSACTION_VERSION
-from kraft.coordination.markers import MarkerSender
+from kraft.coordination.markers import MarkerSender, WriteMarkers
 from kraft.coordination.shard import Shard
 from kraft.coordination.shards import Shards
 from kraft.coordinator.transactions.core import ExpireTransactionalIds, MarkersWritten, TransactionCoordinator
@@ -27,18 +27,19 @@ TransactionShard = Shard[TransactionCoordinator]
 
 @attrs.define(eq=False)
 class Transactions:
-    """All transactions that this broker coordinates."""
+    """All transactions that this broker coordinates. ``write_own`` writes the markers of partitions that it leads."""
 
     config: NodeConfig
     replicas: Replicas
     world: World
     new_producer_id: Callable[[], int]
     connect: Connect
+    write_own: WriteMarkers
     _shards: Shards[TransactionCoordinator] = attrs.field(init=False)
     _sender: MarkerSender = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._sender = MarkerSender(self.config, self.replicas, self.connect)
+        self._sender = MarkerSender(self.config, self.replicas, self.connect, self.write_own)
         self._shards = Shards(
             TRANSACTION_TOPIC,
             self.replicas,

@@ -48,6 +48,7 @@ from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.coordinators import BrokerCoordinators
 from kraft.coordination.group_metrics import declare_group_metrics
 from kraft.coordination.groups import Groups
+from kraft.coordination.marker_writer import MarkerWriter
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.coordination.share_channel import ShareStateChannel
 from kraft.coordination.share_offsets import ShareOffsets
@@ -355,13 +356,14 @@ class Node:
         sessions = FetchSessionCache(slots, lambda: self.world.random.randrange(1, 2**31))
         producer_ids = ProducerIds(parts.channel, replicas)
         connect_to = partial(connect, dial=self.world.dial)
-        transactions = Transactions(config, replicas, self.world, producer_ids.take, connect_to)
         share_states = ShareStates(config, replicas, self.world)
         share_channel = ShareStateChannel(
             config, replicas, share_states, connect_to, lambda: auto_topics.create([SHARE_STATE_TOPIC])
         )
         shares = SharePartitions(config, replicas, self.world, share_channel)
         groups = Groups(replicas, self.world, group_settings(config), interval_ms, share_channel.request)
+        writer = MarkerWriter(config, replicas, groups, self.world.clock)
+        transactions = Transactions(config, replicas, self.world, producer_ids.take, connect_to, writer.write)
         coordinators = BrokerCoordinators(groups, transactions, share_states, shares)
         publisher = Publisher(parts.metadata, replicas, coordinators)
         auto_topics = AutoTopicCreation(config, parts.channel, publisher.catch_up)
@@ -381,6 +383,7 @@ class Node:
             sessions,
             auto_topics,
             TransactionVerification(config, replicas, transactions, connect_to, self.registry),
+            writer,
             DirectoryMoves(replicas, parts.channel.request, replication_throttle(config, replicas, MOVE_RATE)),
             replication_throttle(config, replicas, LEADER_RATE),
         )

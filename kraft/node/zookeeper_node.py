@@ -40,6 +40,7 @@ from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.coordinators import BrokerCoordinators
 from kraft.coordination.group_metrics import declare_group_metrics
 from kraft.coordination.groups import Groups
+from kraft.coordination.marker_writer import MarkerWriter
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.coordination.share_channel import ShareStateChannel
 from kraft.coordination.share_offsets import ShareOffsets
@@ -263,13 +264,14 @@ class ZooKeeperNode:
         replicas = Replicas(config.node_id, world, directories, config.values, lag_max_s)
         configs = ConfigStore(sessions)
         connect_to = partial(connect, dial=world.dial)
-        transactions = Transactions(config, replicas, world, lambda: producer_ids.take(), connect_to)
         # These never run: share groups need a metadata quorum.
         share_states = ShareStates(config, replicas, world)
         share_channel = ShareStateChannel(config, replicas, share_states, connect_to, lambda: None)
         shares = SharePartitions(config, replicas, world, share_channel)
         interval_ms = config.groups.offsets_retention_check_interval_ms
         groups = Groups(replicas, world, group_settings(config), interval_ms, share_channel.request)
+        writer = MarkerWriter(config, replicas, groups, world.clock)
+        transactions = Transactions(config, replicas, world, lambda: producer_ids.take(), connect_to, writer.write)
         coordinators = BrokerCoordinators(groups, transactions, share_states, shares)
         commands = ControllerCommands(replicas, coordinators, configs.topics)
         address = self._address(replicas)
@@ -292,6 +294,7 @@ class ZooKeeperNode:
             FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
             AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
             TransactionVerification(config, replicas, transactions, connect_to, self.registry),
+            writer,
             DirectoryMoves(replicas, channel.request, replication_throttle(config, replicas, MOVE_RATE)),
             replication_throttle(config, replicas, LEADER_RATE),
             commands=commands,

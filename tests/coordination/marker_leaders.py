@@ -21,6 +21,8 @@ from kraft.rpc.client import Connection, Disconnected
 from kraft.wire.errors import ErrorCode
 
 Partition = tuple[str, int]
+OWN = 0
+"""In place of a port: the markers went to no connection."""
 
 
 @attrs.frozen
@@ -67,6 +69,10 @@ class MarkerLeaders:
             raise ConnectionRefusedError(port)
         self.connections += 1
         yield cast(Connection, _ToLeader(self, port))
+
+    async def write_own(self, message: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+        """Answer for the partitions that the sending broker leads."""
+        return await _ToLeader(self, OWN).request(message)
 
 
 @attrs.frozen

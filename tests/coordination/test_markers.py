@@ -22,7 +22,7 @@ from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode
-from tests.coordination.marker_leaders import MarkerLeaders, Partition
+from tests.coordination.marker_leaders import OWN, MarkerLeaders, Partition
 from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration, topic
 
 CONFIG = from_mapping(SETTINGS).config
@@ -64,11 +64,44 @@ async def sending(path: Path, leaders: MarkerLeaders, partitions: int = 2) -> As
     await broker.replicas.registered(5)
     nodes = [registration(each, 4 + each, port=each) for each in (1, OTHER, THIRD)]
     await broker.hear(*nodes, *topic(OTHER, THIRD, leader=OTHER, partitions=partitions))
-    desk = MarkerDesk(broker, MarkerSender(CONFIG, broker.replicas, cast(Any, leaders.connect)))
+    desk = MarkerDesk(broker, MarkerSender(CONFIG, broker.replicas, cast(Any, leaders.connect), leaders.write_own))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(desk.sender.run)
         yield desk
         nursery.cancel_scope.cancel()
+
+
+async def test_own_partitions_need_no_connection(tmp_path: Path) -> None:
+    """KIP-98, 5.2: the coordinator writes markers to the leaders of the partitions, of which it may be one. Those of
+    another leader do not wait for them.
+    """
+    leaders = MarkerLeaders()
+    async with sending(tmp_path, leaders) as desk:
+        await desk.change(0, leader=1)
+        desk.send(ending(7, 0, 1))
+        await settle()
+        assert sorted((sent.port, *sent.partitions[7]) for sent in leaders.sent) == [
+            (OWN, (TOPIC, 0)),
+            (OTHER, (TOPIC, 1)),
+        ]
+        assert leaders.connections == 1
+        assert sorted(desk.reports) == [(7, [(TOPIC, 0)]), (7, [(TOPIC, 1)])]
+
+
+async def test_a_refused_own_marker_goes_to_the_next_leader(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    """NOT_LEADER_OR_FOLLOWER: the leadership may move between the decision and the write."""
+    leaders = MarkerLeaders(codes={(TOPIC, 0): deque([ErrorCode.NOT_LEADER_OR_FOLLOWER])})
+    async with sending(tmp_path, leaders) as desk:
+        await desk.change(0, leader=1)
+        desk.send(ending(7, 0))
+        await settle()
+        assert desk.reports == []
+        await desk.change(0, leader=OTHER)
+        await trio.sleep(1)
+        assert desk.reports == [(7, [(TOPIC, 0)])]
+    assert [sent.port for sent in leaders.sent] == [OWN, OTHER]
 
 
 async def test_written_markers_are_reported(tmp_path: Path) -> None:

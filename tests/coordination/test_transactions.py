@@ -104,7 +104,7 @@ async def coordinating(
     await broker.replicas.registered(5)
     config = from_mapping({**SETTINGS, **{name.replace("_", "."): each for name, each in settings.items()}}).config
     connect = cast(Any, leaders.connect)
-    transactions = Transactions(config, broker.replicas, WORLD, count(100).__next__, connect)
+    transactions = Transactions(config, broker.replicas, WORLD, count(100).__next__, connect, leaders.write_own)
     desk = TransactionDesk(broker, transactions)
     held = list(replicas or (LEADER,))
     state = PartitionRecord(

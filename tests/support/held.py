@@ -98,6 +98,7 @@ def serving(replicas: Replicas) -> BrokerContext:
         absent,
         absent,
         absent,
+        absent,
         Throttle(LEADER_RATE, replicas),
     )
 
