@@ -42,6 +42,8 @@ logger = logging.getLogger("kraft.coordinator")
 
 _SLICE = 400
 """Not a Kafka setting. The cost of the steps of a shard before other tasks run: a few milliseconds of work."""
+_STEPS = _SLICE >> 4
+"""Not a Kafka setting. The cost of the steps that are taken as one."""
 
 
 C = TypeVar("C", bound=CoordinatorCore[Any, Any])
@@ -322,13 +324,20 @@ class Shard(Generic[C]):
             self._works.popleft().end()
 
     def _until_resigned(self, steps: Steps[None]) -> Steps[None]:
-        """A task that is cancelled while others have their turn may continue until its next checkpoint. The requests
-        of this work have their responses then.
+        """Take some steps as one. Most are shorter than a look at the turn that they are part of.
+
+        A task that is cancelled while others have their turn may continue until its next checkpoint. The requests of
+        this work have their responses then.
         """
+        spent = 0
         for cost in steps:
-            yield cost
-            if self.scope.cancel_called:
-                return
+            spent += cost
+            if spent >= _STEPS:
+                yield spent
+                spent = 0
+                if self.scope.cancel_called:
+                    return
+        yield spent
 
     def _replay(self, done: list[Effects]) -> Steps[None]:
         """Replay records below the high watermark. After the leadership ended it replays none: another leader may have

@@ -34,7 +34,8 @@ class AssignedMember:
 
 
 def is_homogeneous(members: list[AssignedMember]) -> bool:
-    return all(member.topics == members[0].topics for member in members)
+    topics = members[0].topics
+    return all(member.topics is topics or member.topics == topics for member in members)
 
 
 def assign_range(members: list[AssignedMember], counts: Mapping[UUID, int]) -> Steps[Shares]:
@@ -72,23 +73,23 @@ def _homogeneous(members: list[AssignedMember], counts: Mapping[UUID, int]) -> S
     topics = sorted(members[0].topics)
     quota, extra = divmod(sum(counts[topic_id] for topic_id in topics), len(members))
     shares: Shares = {}
-    taken: set[tuple[UUID, int]] = set()
+    taken: dict[UUID, set[int]] = {topic_id: set() for topic_id in topics}
     left: dict[str, int] = {}
     for place, member in enumerate(members):
         space = quota + (place < extra)
         kept: dict[UUID, set[int]] = {}
         for topic_id in topics:
             previous = sorted(each for each in member.previous.get(topic_id, ()) if each < counts[topic_id])
-            stays = [each for each in previous if (topic_id, each) not in taken][:space]
+            stays = [each for each in previous if each not in taken[topic_id]][:space]
             if stays:
                 kept[topic_id] = set(stays)
                 space -= len(stays)
-                taken.update((topic_id, each) for each in stays)
+                taken[topic_id].update(stays)
             yield 1 + len(previous) // 10
         shares[member.member_id] = kept
         left[member.member_id] = space
     free = (
-        (topic_id, each) for topic_id in topics for each in range(counts[topic_id]) if (topic_id, each) not in taken
+        (topic_id, each) for topic_id in topics for each in range(counts[topic_id]) if each not in taken[topic_id]
     )
     for member_id, space in left.items():
         for _ in range(space):

@@ -68,12 +68,16 @@ def assign(decision: GroupDecision, image: Image) -> Steps[None]:
     group = decision.draft
     members = []
     counts: dict[UUID, int] = {}
+    existing: dict[frozenset[str], frozenset[UUID]] = {}  # by subscription: most members share one
     for member_id, member in sorted(group.members.items()):
-        topics = yield from _existing(group.topics_of(member), image)
-        counts.update((topic.id, len(topic.partitions)) for topic in topics)
+        names = group.topics_of(member)
+        if names not in existing:
+            topics = yield from _existing(names, image)
+            counts.update((topic.id, len(topic.partitions)) for topic in topics)
+            existing[names] = frozenset(each.id for each in topics)
         previous = group.target.get(member_id, {})
-        members.append(AssignedMember(member_id, member.instance_id, frozenset(each.id for each in topics), previous))
-        yield 1 + len(topics)
+        members.append(AssignedMember(member_id, member.instance_id, existing[names], previous))
+        yield 1 + len(names) // _NAMES_AT_ONCE
     shares = yield from ASSIGNORS[assignor_of(group)](members, counts)
     for member_id, share in sorted(shares.items()):
         target = {topic_id: frozenset(partitions) for topic_id, partitions in share.items()}
