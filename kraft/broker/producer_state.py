@@ -101,7 +101,7 @@ class ProducerStates:
         self._open = OrderedDict(first_offsets)
         """First offset → producer id."""
         self._unstable = OrderedDict(first_offsets)
-        self._ended: deque[tuple[int, int]] = deque()
+        self.ended: deque[tuple[int, int]] = deque()
         """(offset of the marker, first offset) of each ended transaction whose marker is not replicated."""
 
     def __len__(self) -> int:
@@ -232,7 +232,7 @@ class ProducerStates:
             return None
         entry.transaction_first_offset = None
         del self._open[first_offset]
-        self._ended.append((header.last_offset, first_offset))
+        self.ended.append((header.last_offset, first_offset))
         return CompletedTransaction(
             producer_id=header.producer_id,
             first_offset=first_offset,
@@ -270,8 +270,8 @@ class ProducerStates:
 
     def high_watermark_advanced(self, high_watermark: int) -> None:
         """Drop the markers below the high watermark: they are replicated and no longer limit the last stable offset."""
-        while self._ended and self._ended[0][0] < high_watermark:
-            _, first_offset = self._ended.popleft()
+        while self.ended and self.ended[0][0] < high_watermark:
+            _, first_offset = self.ended.popleft()
             del self._unstable[first_offset]
 
     @property

@@ -280,7 +280,9 @@ class HostedPartition:
 
     def _advance(self, high_watermark: int) -> None:
         self.high_watermark = high_watermark
-        self.log.producers.high_watermark_advanced(high_watermark)
+        producers = self.log.producers
+        if producers.ended:
+            producers.high_watermark_advanced(high_watermark)
 
     def _cut_to(self, end_offset: int) -> None:
         self.high_watermark = min(self.high_watermark, end_offset)
@@ -362,7 +364,7 @@ class HostedPartition:
         Raises:
             KafkaError: NOT_ENOUGH_REPLICAS if the ISR is too small.
         """
-        if self.leadership is not None and not self.has_enough_in_sync():
+        if self.leadership is not None and len(self.leadership.isr) < self.leadership.min_isr:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
 
     def has_enough_in_sync(self) -> bool:

@@ -326,16 +326,21 @@ class _Handler:
         one of each handler: a follower's large Fetch response takes many rounds on both sides.
         """
         requests, service, metrics = self.requests, self.crew.service, self.crew.metrics
+        request: Request | None = None
         while not self.has_left:
-            worked_s = await _handle(await requests.receive(), current, service, metrics)
+            request = await requests.receive() if request is None else request
+            worked_s = await _handle(request, current, service, metrics)
             # To find the queue empty costs an exception. The request just handled counts as in flight, too.
             while worked_s < HANDLER_TURN_S and metrics.in_flight > 1 and not self.has_left:
-                queued = _queued(requests)
-                if queued is None:
+                request = _queued(requests)
+                if request is None:
                     break
-                worked_s += await _handle(queued, current, service, metrics)
+                worked_s += await _handle(request, current, service, metrics)
+            request = None
             if worked_s >= HANDLER_TURN_S:
                 await _next_round(self.crew.line)
+                # ``receive`` would wait for another round.
+                request = None if self.has_left else _queued(requests)
 
 
 async def _next_round(line: trio.Lock) -> None:
