@@ -152,6 +152,31 @@ async def test_short_requests_do_not_wait_for_the_end_of_long_ones() -> None:
             await peer.aclose()
 
 
+async def test_a_handler_that_left_its_place_takes_no_other_request() -> None:
+    """_Handler: "this one ends with its request", so a request that it took would have no response."""
+    now_s = 0.0
+    release = trio.Event()
+
+    async def handle(request: Request) -> Reply:
+        nonlocal now_s
+        await release.wait()
+        if request.client_id == "long":
+            await give_turn()
+        now_s += server.HANDLER_TURN_S
+        return HeartbeatResponse()
+
+    with trio.fail_after(5):
+        async with running(handle, a_plane(handlers=2), registry=Registry(clock=lambda: now_s)) as plane:
+            peers = [await plane.peer() for _ in range(20)]
+            for number, peer in enumerate(peers):
+                await peer.send(number, "short" if number else "long")
+                await wait_all_tasks_blocked()
+            release.set()
+            for number, peer in enumerate(peers):
+                assert await peer.receive() == (number, 0)
+                await peer.aclose()
+
+
 async def test_a_single_handler_has_one_request_at_a_time() -> None:
     """KIP-291: the control plane has one handler, which keeps the order of the controller's requests."""
     work = LongRequests()
