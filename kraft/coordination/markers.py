@@ -41,6 +41,10 @@ _RETRY_S = 0.1
 _REQUEST_PARTITIONS = 1_000
 """Not a Kafka setting. The most markers of one request; the others follow in the next one."""
 _SLICE_PARTITIONS = 200
+_SMALL = 20
+"""Not a Kafka setting. The most partitions of a transaction whose markers go to the tasks of their leaders at once. The
+producer's next request gets CONCURRENT_TRANSACTIONS until they are written, and then waits for a pause of the client.
+"""
 
 _OVER = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
 """The partition knows a newer epoch of the producer or of the coordinator: this coordinator does not end the
@@ -76,10 +80,20 @@ class MarkerSender:
     """Markers that have no leader or that it refused, until the next attempt."""
     _stirred: trio.Event = attrs.Factory(trio.Event)
     _has_failed: trio.Event = attrs.Factory(trio.Event)
+    _tasks: dict[int, _MarkersToLeader] = attrs.Factory(dict)
 
     def send(self, markers: TransactionMarkers, report: Report, is_wanted: Callable[[], bool]) -> None:
         """Send the markers of a transaction. ``report`` gets them as partitions have them, while ``is_wanted``."""
-        self.queue(_Marker(markers, partition, report, is_wanted) for partition in markers.partitions)
+        sent = (_Marker(markers, partition, report, is_wanted) for partition in markers.partitions)
+        if len(markers.partitions) > _SMALL:
+            self.queue(sent)
+            return
+        for leader, group in groupby(sent, self._leader):
+            task = None if leader is None else self._tasks.get(leader)
+            if task is None:
+                self.queue(group)
+            else:
+                task.take(group)
 
     def queue(self, markers: Iterable[_Marker]) -> None:
         """Pass markers to the tasks of their present leaders."""
@@ -102,7 +116,6 @@ class MarkerSender:
 
     async def run(self) -> None:
         """Pass markers to the tasks of their leaders, forever."""
-        tasks: dict[int, _MarkersToLeader] = {}
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._retry, name="markers that failed")
             while True:
@@ -115,10 +128,10 @@ class MarkerSender:
                     elif leader == NO_LEADER:
                         self.retry(markers)
                     else:
-                        if leader not in tasks:
-                            tasks[leader] = _MarkersToLeader(self, leader)
-                            nursery.start_soon(tasks[leader].run, name=f"markers to {leader}")
-                        tasks[leader].take(markers)
+                        if leader not in self._tasks:
+                            self._tasks[leader] = _MarkersToLeader(self, leader)
+                            nursery.start_soon(self._tasks[leader].run, name=f"markers to {leader}")
+                        self._tasks[leader].take(markers)
                     await turns.spend()
                 await self._stirred.wait()
 

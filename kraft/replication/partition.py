@@ -214,15 +214,22 @@ class HostedPartition:
                 TRANSACTION_COORDINATOR_FENCED. Nothing was appended.
             OSError: The log cannot be written.
         """
-        async with self.appending():
-            if not self.is_leader:
-                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-            self.check_min_insync()
-            now_ms = clock.now_ms()
-            batch = marker.batch(producer_id, producer_epoch, now_ms)
-            headers = list(iter_headers(batch))
-            self.log.producers.check_marker(producer_id, producer_epoch, marker)
-            return self.append(batch, now_ms, headers)
+        if self.is_appending:
+            async with self.appending():
+                return self._append_marker(producer_id, producer_epoch, marker, clock.now_ms())
+        # A free lock would let a round of other tasks pass, in which the producer's next request may come too early.
+        return self._append_marker(producer_id, producer_epoch, marker, clock.now_ms())
+
+    def _append_marker(
+        self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker, now_ms: int
+    ) -> AppendInfo:
+        if not self.is_leader:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self.check_min_insync()
+        batch = marker.batch(producer_id, producer_epoch, now_ms)
+        headers = list(iter_headers(batch))
+        self.log.producers.check_marker(producer_id, producer_epoch, marker)
+        return self.append(batch, now_ms, headers)
 
     def append_fetched(self, batches: Buffer, now_ms: int) -> None:
         """Append whole and checked batches from the leader. They must follow the end of this log.

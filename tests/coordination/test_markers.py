@@ -88,6 +88,21 @@ async def test_own_partitions_need_no_connection(tmp_path: Path) -> None:
         assert sorted(desk.reports) == [(7, [(TOPIC, 0)]), (7, [(TOPIC, 1)])]
 
 
+async def test_a_small_transaction_ends_in_the_next_round_of_the_scheduler(tmp_path: Path) -> None:
+    """Until its end a coordinator answers CONCURRENT_TRANSACTIONS (KIP-98), and the producer waits for a pause."""
+    leaders = MarkerLeaders()
+    async with sending(tmp_path, leaders) as desk:
+        await desk.change(0, leader=1)
+        desk.send(ending(0, 0))
+        await settle()
+        for producer_id in range(1, 20):
+            desk.send(ending(producer_id, 0))
+            for _ in range(2):
+                await trio.lowlevel.checkpoint()  # the order of the tasks of one round is random
+            assert leaders.sent[-1].partitions == {producer_id: [(TOPIC, 0)]}
+            await settle()
+
+
 async def test_a_refused_own_marker_goes_to_the_next_leader(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:

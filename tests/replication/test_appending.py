@@ -13,6 +13,7 @@ from typing import Any, cast
 import attrs
 import pytest
 import trio
+import trio.testing
 
 from kraft.api.produce import at_broker
 from kraft.messages.config_record import ConfigRecord
@@ -22,6 +23,7 @@ from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.image import ResourceType
 from kraft.records import compression as codecs
 from kraft.records.compression import Compression
+from kraft.records.control import EndTransactionMarker
 from kraft.records.record import Record, encode_batch
 from kraft.replication.appending import LongAppend, append_produced
 from kraft.rpc.channel import ConnectionInfo, Parked, Request
@@ -350,3 +352,24 @@ async def test_the_copy_of_a_large_batch_leaves_turns_to_other_tasks(
         await opening.append(World())
     assert steps.count >= 1_000_000 // 100_000
     assert broker.values == [content]
+
+
+async def test_a_marker_waits_for_an_append_under_way(broker: Broker) -> None:
+    """``UnifiedLog`` appends one batch after the other, under a lock. Without another append, a marker does not even
+    let other tasks run.
+    """
+    partition, clock = broker.partition, World().clock
+    marker = EndTransactionMarker(committed=True, coordinator_epoch=0)
+    with trio.testing.assert_no_checkpoints():
+        first = await partition.append_marker(7, 0, marker, clock)
+    offsets = [first.last_offset]
+
+    async def append() -> None:
+        offsets.append((await partition.append_marker(7, 0, marker, clock)).last_offset)
+
+    async with trio.open_nursery() as nursery:
+        async with partition.appending():
+            nursery.start_soon(append)
+            await trio.testing.wait_all_tasks_blocked()
+            assert offsets == [0]
+    assert offsets == [0, 1]

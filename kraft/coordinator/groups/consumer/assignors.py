@@ -88,9 +88,7 @@ def _homogeneous(members: list[AssignedMember], counts: Mapping[UUID, int]) -> S
             yield 1 + len(previous) // 10
         shares[member.member_id] = kept
         left[member.member_id] = space
-    free = (
-        (topic_id, each) for topic_id in topics for each in range(counts[topic_id]) if each not in taken[topic_id]
-    )
+    free = ((topic_id, each) for topic_id in topics for each in range(counts[topic_id]) if each not in taken[topic_id])
     for member_id, space in left.items():
         for _ in range(space):
             topic_id, partition = next(free)
