@@ -6,10 +6,9 @@
     ├── markers to 1
     └── markers to 2
 
-A task for each leader sends one WriteTxnMarkers at a time, with all that waited meanwhile. For this broker's own
-partitions it calls the writer, which spares the round trip. The marker of a partition
-whose leader is unknown, unreachable or refuses waits a moment, and goes to the leader that the metadata names then. It
-delays no other marker.
+A task for each leader sends one WriteTxnMarkers at a time, with all that waited meanwhile. If this broker is the
+leader, the task calls the writer, which spares the round trip. The marker of a partition whose leader is unknown,
+unreachable or refuses waits a moment, and goes to the leader that the metadata names then. It delays no other marker.
 """
 
 from __future__ import annotations
