@@ -299,8 +299,11 @@ def expire(
 ) -> Steps[None]:
     """Append tombstones for offsets older than ``offsets.retention.minutes``, at most ``MAX_TOMBSTONES``.
 
-    Delete the group, too, if it has neither members nor offsets left.
+    Delete the group, too, if it has neither members nor offsets left. If too few replicas are in sync, do nothing: the
+    driver repeats the event after the interval.
     """
+    if not step.may_write():
+        return
     group, consumer = groups.get(group_id), consumers.groups.get(group_id)
     table = offsets.of(group_id)
     stable = (each for each in table if not offsets.is_unstable(group_id, each))

@@ -107,6 +107,19 @@ def test_offsets_expire_after_their_commit_unless_a_member_reads_the_topic() -> 
     assert (desk.committed(), desk.core.consumers.groups) == ({}, {})
 
 
+def test_an_empty_group_expires_once_enough_replicas_are_in_sync() -> None:
+    """The broker's task that expires offsets has nobody to refuse: it tries again after its interval."""
+    desk = ConsumerDesk(t=1)
+    desk.beat("m1", 0)
+    desk.beat("m1", -1)
+    desk.may_write = False
+    desk.expire()
+    assert list(desk.core.consumers.groups) == [GROUP]
+    desk.may_write = True
+    desk.expire()
+    assert desk.core.consumers.groups == {}
+
+
 def test_an_empty_group_changes_its_protocol() -> None:
     """Apache: a group without members gets the protocol of its next member, and keeps its offsets."""
     desk = ConsumerDesk(t=1)
