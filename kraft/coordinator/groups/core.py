@@ -226,7 +226,7 @@ class GroupCoordinator:
             case JoinGroupRequest():
                 if is_consumer_group:
                     yield from classic_members.join(step, self.groups, self.consumers, request)
-                elif (yield from self.consumers.gives_way(step, request)):
+                elif (yield from self.consumers.gives_way(step, self.groups, request)):
                     yield from join(step, self.groups, request)
             case SyncGroupRequest():
                 if is_consumer_group:

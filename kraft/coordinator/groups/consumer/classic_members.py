@@ -97,6 +97,9 @@ def _joined(
     instance_id = message.group_instance_id
     left = None
     if instance_id is None:
+        if member_id not in group.members and subscription.owned_partitions:
+            # It was fenced, and others may have its partitions by now. Apache Kafka lets it keep them until SyncGroup.
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         before = group.members.get(member_id, ConsumerMember(member_id))
     elif message.member_id:
         before = known_static_member(group, member_id, instance_id)

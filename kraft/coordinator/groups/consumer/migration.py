@@ -7,14 +7,19 @@ again. ``group.consumer.migration.policy`` allows each direction. Source: ``conv
 
 from __future__ import annotations
 
+from uuid import UUID
+
+import attrs
+
 from kraft.coordinator.groups.consumer.decision import GroupDecision
 from kraft.coordinator.groups.consumer.embedded import (
     CustomAssignor,
     decode_assignment,
     decode_subscription,
     encode_assignment,
+    owned_by_id,
 )
-from kraft.coordinator.groups.consumer.group import ConsumerGroup, ConsumerMember
+from kraft.coordinator.groups.consumer.group import ConsumerGroup, ConsumerMember, MemberState
 from kraft.coordinator.groups.consumer.records import (
     assignment_epoch,
     current_assignment,
@@ -28,12 +33,17 @@ from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, Group, GroupMember
 from kraft.coordinator.groups.rebalance import Step, join_error, prepare
 from kraft.coordinator.groups.records import GroupRecord, group_value
 from kraft.coordinator.groups.subscription import subscribed_topics
+from kraft.messages.consumer_group_heartbeat_request import OwnedTopicPartitions
 from kraft.messages.consumer_group_member_metadata_value import ClassicMemberMetadata, ClassicProtocol
+from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.messages.sync_group_response import SyncGroupResponse
 from kraft.metadata.image import Image
 from kraft.metadata.steps import Steps
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
+
+_PARTITIONS_AT_ONCE = 100
+"""The partitions of a topic that are compared in a step."""
 
 
 def begin_upgrade(step: Step, group: Group) -> GroupDecision:
@@ -55,16 +65,22 @@ def begin_upgrade(step: Step, group: Group) -> GroupDecision:
 def upgrade(decision: GroupDecision, group: Group, image: Image) -> Steps[None]:
     """Add the members with the partitions that they have. The generation becomes the epoch of group and members.
 
+    With the cooperative protocol (KIP-429) a member may still own what the last assignment took from it: it must revoke
+    that before another member gets it. Apache Kafka takes such partitions for free.
+
     Raises:
         KafkaError: GROUP_ID_NOT_FOUND if a subscription or an assignment is unreadable, or has data of its assignor.
     """
     if not group.members:
         return
     group_id, epoch = group.group_id, group.generation
-    members = []
+    members: list[ConsumerMember] = []
+    claims: list[_Claims] = []
     for each in group.members.values():
         try:
-            members.append((yield from _consumer_member(group, each, image)))
+            subscription = yield from _subscription(group, each)
+            members.append(_consumer_member(group, each, subscription, image))
+            claims.append(_Claims(subscription.generation_id, owned_by_id(subscription, image)))
         except DecodeError:
             text = f"Cannot upgrade the classic group {group_id}: the embedded consumer protocol is malformed."
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text) from None
@@ -72,6 +88,7 @@ def upgrade(decision: GroupDecision, group: Group, image: Image) -> Steps[None]:
             text = f"Cannot upgrade the classic group {group_id}: its assignor adds data to assignments."
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text) from None
         yield 1
+    members = yield from _revoking(members, claims)
     for member in members:
         yield from decision.add((yield from member_metadata(group_id, member)))
     yield from decision.add(group_metadata(group_id, epoch, 0))
@@ -83,10 +100,41 @@ def upgrade(decision: GroupDecision, group: Group, image: Image) -> Steps[None]:
         yield from decision.add(current_assignment(group_id, member))
 
 
-def _consumer_member(group: Group, member: GroupMember, image: Image) -> Steps[ConsumerMember]:
-    """Raises DecodeError, CustomAssignor."""
+@attrs.frozen
+class _Claims:
+    """The partitions that a member owned when it joined, by its own account, since a generation."""
+
+    generation: int
+    owned: list[OwnedTopicPartitions]
+
+
+def _revoking(members: list[ConsumerMember], claims: list[_Claims]) -> Steps[list[ConsumerMember]]:
+    """Return the members with the partitions that they owned when they joined, and nobody was assigned."""
+    taken = {(topic_id, each) for member in members for topic_id, epochs in member.assigned.items() for each in epochs}
+    after = {}
+    for claim, member in sorted(zip(claims, members, strict=True), key=lambda pair: -pair[0].generation):
+        revoking: dict[UUID, dict[int, int]] = {}
+        for topic in claim.owned:
+            free = [each for each in topic.partitions if (topic.topic_id, each) not in taken]
+            taken.update((topic.topic_id, each) for each in free)
+            if free:
+                revoking[topic.topic_id] = dict.fromkeys(free, member.member_epoch)
+            yield 1 + len(topic.partitions) // _PARTITIONS_AT_ONCE
+        state = MemberState.UNREVOKED_PARTITIONS if revoking else member.state
+        after[member.member_id] = attrs.evolve(member, revoking=revoking, state=state)
+    return [after[member.member_id] for member in members]
+
+
+def _subscription(group: Group, member: GroupMember) -> Steps[ConsumerProtocolSubscription]:
+    """Raises DecodeError."""
     # No protocol is elected before the first rebalance is complete.
-    subscription = yield from decode_subscription(member.metadata(group.protocol_name) or member.protocols[0][1])
+    return (yield from decode_subscription(member.metadata(group.protocol_name) or member.protocols[0][1]))
+
+
+def _consumer_member(
+    group: Group, member: GroupMember, subscription: ConsumerProtocolSubscription, image: Image
+) -> ConsumerMember:
+    """Raises DecodeError, CustomAssignor."""
     epoch = group.generation
     assigned = decode_assignment(member.assignment, image)
     return ConsumerMember(

@@ -18,6 +18,7 @@ from kraft.coordinator.groups.consumer.decision import GroupDecision
 from kraft.coordinator.groups.consumer.group import ConsumerGroup, ConsumerMember, MemberState
 from kraft.coordinator.groups.consumer.records import ConsumerGroupRecord, group_tombstones
 from kraft.coordinator.groups.consumer.replay import replay
+from kraft.coordinator.groups.group import Group
 from kraft.coordinator.groups.rebalance import CoordinatorSettings, Step, join_error
 from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.offset_commit_request import OffsetCommitRequest
@@ -132,8 +133,10 @@ class ConsumerGroups:
         group = self.groups.get(group_id)
         return group is not None and bool(group.members)
 
-    def gives_way(self, step: Step, request: CoordinatorRequest) -> Steps[bool]:
-        """Delete an empty group whose id a classic member takes. Refuse the JoinGroup if that cannot be appended."""
+    def gives_way(self, step: Step, classic: dict[str, Group], request: CoordinatorRequest) -> Steps[bool]:
+        """Make an empty group a classic one, whose id a classic member takes. Refuse the JoinGroup if that cannot be
+        appended. The classic group stays if the JoinGroup is refused after all: the offsets need a group to expire.
+        """
         message: JoinGroupRequest = request.message
         if message.group_id not in self.groups:
             return True
@@ -142,6 +145,7 @@ class ConsumerGroups:
         except KafkaError as refused:
             step.reply(request.token, join_error(request.version, refused.code, message.member_id))
             return False
+        classic[message.group_id] = Group(message.group_id, state_since_ms=step.timestamp_ms)
         return True
 
     def check_commit(self, message: OffsetCommitRequest, version: int) -> Steps[None]:
@@ -229,7 +233,9 @@ class ConsumerGroups:
                 member = group.members.get(member_id)
                 if member is not None and member.member_epoch == epoch:
                     late[member_id] = None
-        return list(late)
+        if any(member_id not in group.members for member_id in late):
+            timeouts.keep(group.members)  # a static member returned under another id
+        return [member_id for member_id in late if member_id in group.members]
 
     def retry(self, now: float, group_id: str, member_id: str) -> None:
         """Fence a member later: its removal cannot be appended now."""

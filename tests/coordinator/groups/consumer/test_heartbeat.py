@@ -222,6 +222,17 @@ def test_a_static_member_returns_to_its_partitions() -> None:
     assert desk.beat("m3", epoch, instance_id="j").error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
+def test_the_session_of_a_returned_static_members_old_id_is_forgotten() -> None:
+    """Otherwise its deadline stays in the past, and the driver steps the coordinator without a pause."""
+    desk = ConsumerDesk(t=2)
+    desk.beat("m1", 0, instance_id="i")
+    desk.beat("m1", -2, instance_id="i")
+    desk.pass_time(SESSION_S - 1)
+    desk.beat("m2", 0, instance_id="i")
+    desk.pass_time(2)  # asserts that a deadline that has passed moves
+    assert list(desk.consumer_group.members) == ["m2"]
+
+
 def test_a_second_static_member_with_the_same_instance_id_must_wait() -> None:
     desk = ConsumerDesk(t=2)
     desk.beat("m1", 0, instance_id="i")

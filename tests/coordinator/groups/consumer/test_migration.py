@@ -139,6 +139,49 @@ def test_the_first_consumer_member_upgrades_the_group() -> None:
     assert sorted(each.member_type for each in described.members) == [0, 0, 1]
 
 
+def test_a_partition_that_is_being_revoked_is_not_free_at_the_upgrade() -> None:
+    """KIP-429: a member owns until its SyncGroup what a cooperative rebalance takes from it. KIP-848: nobody gets it
+    before the member acknowledged.
+    """
+    desk = ConsumerDesk(t=2)
+    leader, silent = clients = classic_group(desk, [], [0, 1])
+    for client in clients:
+        client.token = client.send_join()
+    assert [client.joined() for client in clients] == [0, 0]
+    share = VERSION.pack(1) + encode(ConsumerProtocolAssignment([AssignedTopic("t", [0])]), 1)
+    leader.sync({silent.member_id: share})
+    member = Member(desk, "m1")
+    member.beat()
+    assert (member.owned, silent.owned) == ({}, {T: [0, 1]})
+    converge(desk, [member], clients)
+    assert held(member, *clients) == [0, 1]
+
+
+def test_a_fenced_classic_member_does_not_return_with_its_partitions() -> None:
+    """KIP-429: with UNKNOWN_MEMBER_ID it has lost them. Until then its commits would be accepted, and others' too."""
+    desk = ConsumerDesk(t=4)
+    clients = classic_group(desk, [0, 1], [2, 3])
+    converge(desk, [Member(desk, "m1")], clients)
+    fenced = clients[0]
+    assert desk.leave((fenced.member_id, None)) == [0]
+    assert held(fenced)
+    assert fenced.rejoin() == CODES.UNKNOWN_MEMBER_ID
+    fenced.owned = {}
+    assert fenced.rejoin() == 0
+
+
+def test_the_offsets_of_an_empty_group_have_a_group_after_a_refused_join() -> None:
+    """Otherwise they never expire: the coordinator expires those of its groups (KIP-211)."""
+    desk = ConsumerDesk(t=1)
+    desk.beat("m1", 0)
+    assert desk.commit(7, member_id="m1", generation=1, version=9) == 0
+    desk.beat("m1", -1)
+    assert desk.answers[desk.join("gone")].error_code == CODES.UNKNOWN_MEMBER_ID
+    desk.pass_time(8 * 24 * 3600)
+    desk.expire()
+    assert (desk.committed(), desk.core.group_ids()) == ({}, [])
+
+
 def test_the_tombstone_of_the_classic_group_comes_first() -> None:
     """Apache removes the group at that tombstone, of whichever type it is by then."""
     desk = ConsumerDesk(t=2)
