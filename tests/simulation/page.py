@@ -23,6 +23,12 @@ from kraft.simulation.campaign import RARE_STATES, run_seed
 from kraft.simulation.invariants import LIVENESS, SAFETY
 from kraft.simulation.plan import FAULTS, PROFILES, Knobs, Profile, draw_knobs
 from tests.bench.machine import hardware
+from tests.coordinator.groups import test_world as groups_planted
+from tests.coordinator.groups.world import GroupWorld
+from tests.coordinator.share import test_world as shares_planted
+from tests.coordinator.share.world import SharedWorld
+from tests.coordinator.transactions import test_world as transactions_planted
+from tests.coordinator.transactions.world import TransactionalWorld
 from tests.simulation import golden, hunt
 from tests.simulation.mutants import MUTANTS
 
@@ -53,6 +59,7 @@ def render() -> str:
         "sample": str(hunt.SAMPLE),
         "golden": str(len(golden.SEEDS)),
         "mutants": _mutants(),
+        "coordinators": _coordinators(),
         "campaign": _campaign(json.loads(CAMPAIGN.read_text())) if CAMPAIGN.exists() else "None yet.",
     }
     text = PROSE.read_text()
@@ -105,6 +112,22 @@ def _mutants() -> str:
     for name, catch in hunt.recorded().items():
         rows.append([name, MUTANTS[name].rule, catch.seed, f"`{catch.invariant}`", sum(catch.sample.values())])
     return table(["planted bug", "the rule that it breaks", "first seed", "noticed by", f"of {hunt.SAMPLE}"], rows)
+
+
+def _coordinators() -> str:
+    """The invariants of the worlds of the coordinators, and how many planted bugs each of them notices."""
+    planted: dict[str, list[str | None]] = {
+        "transactions": [invariant for _, _, invariant in transactions_planted.PLANTED],
+        "groups": [invariant for _, invariant in groups_planted.PLANTED],
+        "shares": [invariant for _, invariant in shares_planted.PLANTED],
+    }
+    worlds = {"transactions": TransactionalWorld, "groups": GroupWorld, "shares": SharedWorld}
+    rows = [
+        [name, f"`{invariant}`", text, planted[name].count(invariant) or ""]
+        for name, world in worlds.items()
+        for invariant, text in world.INVARIANTS.items()
+    ]
+    return table(["world", "invariant", "what must hold", "planted bugs"], rows)
 
 
 def _campaign(figures: dict[str, Any]) -> str:

@@ -203,7 +203,8 @@ class ShareCoordinator:
         state = ShareState(
             snapshot_epoch=0 if entry is None else entry.state.snapshot_epoch + 1,
             state_epoch=data.state_epoch,
-            leader_epoch=0,
+            # Apache writes 0, and no longer fences earlier leaders once the log before this snapshot is deleted.
+            leader_epoch=0 if entry is None else entry.leader_epoch,
             start_offset=data.start_offset,
             delivery_complete_count=NOT_COUNTED if data.start_offset == NO_START_OFFSET else 0,
             created_ms=int(now * 1000),

@@ -123,6 +123,19 @@ def test_a_read_by_a_new_leader_is_recorded_and_fences_the_former(desk: ShareDes
     assert desk.write(0, 1, leader_epoch=5).error_code == ErrorCode.NONE
 
 
+def test_a_state_that_is_initialised_again_still_fences_former_leaders(desk: ShareDesk) -> None:
+    """The log before the new snapshot may be deleted. Apache's snapshot has no leader epoch."""
+    desk.initialize(1)
+    desk.read(5)
+    desk.initialize(2, start_offset=9)
+    core = desk.new_core()
+    last = desk.log[-1]
+    finished(core.load([StoredRecord(last.key, last.value, offset=len(desk.log) - 1)]))
+    desk.core = core
+    assert desk.read(4).error_code == ErrorCode.FENCED_LEADER_EPOCH
+    assert desk.read(5).error_code == ErrorCode.NONE
+
+
 def test_a_lower_state_epoch_is_fenced(desk: ShareDesk) -> None:
     """The group coordinator raises the state epoch when the offsets of a group are altered."""
     desk.initialize(3)

@@ -1,10 +1,7 @@
 """A simulated world of transactions: coordinators that crash, producers that are replaced, and partitions.
 
-Each step takes one of the possible actions at random: a client acts, a message arrives or is lost, a record is
-committed, a coordinator is replaced, time passes. A coordinator that was replaced continues until it notices, but its
-replies are lost: one without a record could contradict the next coordinator, here as in Apache Kafka. The partitions
-keep the producers in :class:`kraft.broker.producer_state.ProducerStates`, and verify a producer's first write with the
-coordinator (KIP-890).
+The partitions keep the producers in :class:`kraft.broker.producer_state.ProducerStates`, and verify a producer's first
+write with the coordinator (KIP-890).
 """
 
 from __future__ import annotations
@@ -12,23 +9,20 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable
 from itertools import count
-from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
 from kraft.broker.producer_state import ProducerStates
-from kraft.coordinator.core import Committed, CoordinatorDeadlineReached, CoordinatorRequest, StoredRecord
-from kraft.coordinator.partitions import coordinator_partition
-from kraft.coordinator.transactions.core import MarkersWritten, TransactionCoordinator, TransactionEvent
+from kraft.coordinator.transactions.core import MarkersWritten, TransactionCoordinator
 from kraft.coordinator.transactions.effects import TransactionEffects, TransactionMarkers
 from kraft.coordinator.transactions.step import TransactionCoordinatorSettings, TransactionWorld
 from kraft.coordinator.transactions.transaction import BETWEEN_TRANSACTIONS, TransactionPartition
-from kraft.metadata.steps import finished
 from kraft.records.batch import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader
 from kraft.records.control import EndTransactionMarker
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.coordinator.transactions.desk import add_request, end_request, init_request
+from tests.coordinator.world import Answered, CoordinatedWorld, Coordinator, InFlight, Ledger, SimulatedClient
 
 IDS = ("a", "b", "c")
 PARTITIONS: list[TransactionPartition] = [("topic", index) for index in range(3)]
@@ -40,16 +34,6 @@ RETRIED = {
     ErrorCode.NOT_COORDINATOR,
 }
 BUMPING = 2
-
-Answered = Callable[[Any], object]
-
-
-@attrs.frozen(eq=False)
-class InFlight:
-    """A request or a response under way. ``client`` is the producer that sent the request, if one did."""
-
-    arrive: Callable[[], object]
-    client: Client | None = None
 
 
 @attrs.define(eq=False)
@@ -125,56 +109,27 @@ class DataPartition:
             write.committed = markers.committed
 
 
-class Coordinator:
-    """A coordinator of one partition of ``__transaction_state``, from its election until it notices the next one."""
-
-    def __init__(self, world: TransactionalWorld, ledger: Ledger) -> None:
-        self.world, self.ledger, self.epoch = world, ledger, ledger.epoch
+class TransactionDriver(Coordinator["TransactionalWorld"]):
+    def __init__(self, world: TransactionalWorld, ledger: Ledger[TransactionDriver]) -> None:
         self.sending: list[tuple[TransactionMarkers, TransactionPartition]] = []
-        self.uncommitted: deque[TransactionEffects] = deque()
-        self.core = TransactionCoordinator(
+        super().__init__(world, ledger)
+
+    def new_core(self) -> TransactionCoordinator:
+        return TransactionCoordinator(
             TransactionWorld(
                 TransactionCoordinatorSettings(),
                 self.epoch,
-                world.new_producer_id,
-                lambda: world.transaction_version,
-                lambda: world.random.random() > world.fault_rate,
+                self.world.new_producer_id,
+                lambda: self.world.transaction_version,
+                lambda: self.may_write,
                 lambda: 1_048_588,
             )
         )
-        finished(self.core.load(ledger.committed))
-        effects = self.core.new_effects()
-        finished(self.core.begin(world.now, effects))
-        self.send_markers(effects)
 
-    @property
-    def is_leader(self) -> bool:
-        return self.ledger.leader is self
+    def decided(self, event: object, effects: TransactionEffects) -> None:
+        self.world.require(not (effects.append and effects.markers), "MarkersAfterCommit", effects)
 
-    def step(self, event: TransactionEvent) -> None:
-        effects = self.core.step(self.world.now, event)
-        if effects.append:
-            assert not effects.markers, "markers before the Prepare record is committed"
-            self.uncommitted.append(effects)  # a coordinator that was replaced appends in vain
-        else:
-            self.send_markers(effects)
-            self.reply(effects.replies_once_committed)
-        self.reply(effects.replies)
-
-    def commit(self) -> None:
-        effects = self.uncommitted.popleft()
-        self.ledger.committed += [StoredRecord(each.key, each.value) for each in effects.append]
-        replayed = self.core.step(self.world.now, Committed(effects.append))
-        self.reply(effects.replies_once_committed)
-        self.send_markers(replayed)
-
-    def reply(self, replies: list[tuple[Any, Any]]) -> None:
-        if not self.is_leader:
-            return
-        for answered, response in replies:
-            self.world.deliver(answered, response)
-
-    def send_markers(self, effects: TransactionEffects) -> None:
+    def perform_own(self, effects: TransactionEffects) -> None:
         for markers in effects.markers:
             self.sending += [(markers, partition) for partition in markers.partitions]
 
@@ -189,7 +144,7 @@ class Coordinator:
             self.world.counts["fenced markers"] += 1
             self.sending.remove(chosen)  # Apache: TransactionMarkerRequestCompletionHandler gives the transaction up
             return
-        if self.world.random.random() >= self.world.fault_rate:
+        if not self.world.is_faulty():
             self.sending.remove(chosen)
             self.step(MarkersWritten(markers, [partition]))
 
@@ -197,58 +152,29 @@ class Coordinator:
         """A request that the coordinator gave up may arrive after all, even during the next transaction. Below
         transaction.version 2 nothing distinguishes it from a marker of that one (KIP-1228).
         """
-        if markers.version < BUMPING or self.world.random.random() >= self.world.fault_rate:
+        if markers.version < BUMPING or not self.world.is_faulty():
             return
 
-        arrives_at = self.world.steps + self.world.random.randint(0, 200)
-
         def arrive() -> None:
-            if self.world.fault_rate and self.world.steps < arrives_at:
-                self.world.messages.append(InFlight(arrive))
-                return
             try:
                 self.world.partitions[partition].append_marker(markers)
             except KafkaError:
                 self.world.counts["late markers"] += 1
 
-        self.world.messages.append(InFlight(arrive))
+        earliest = self.world.steps + self.world.random.randint(0, 200)
+        self.world.messages.append(InFlight(arrive, earliest=earliest))
 
 
-class Ledger:
-    """One partition of ``__transaction_state``: its committed records and its leader."""
-
-    def __init__(self, world: TransactionalWorld) -> None:
-        self.world = world
-        self.epoch = 0
-        self.committed: list[StoredRecord] = []
-        self.leader = Coordinator(world, self)
-        self.coordinators = [self.leader]
-
-    def elect(self) -> None:
-        """Replace the leader. Some of its appended records are on the next one, and are committed before it serves."""
-        old = self.leader
-        kept = self.world.random.randint(0, len(old.uncommitted))
-        for effects in list(old.uncommitted)[:kept]:
-            self.committed += [StoredRecord(each.key, each.value) for each in effects.append]
-        old.uncommitted.clear()
-        self.epoch += 1
-        self.leader = Coordinator(self.world, self)
-        self.coordinators = [old, self.leader] if self.world.random.random() < 0.5 else [self.leader]
-        self.world.counts["elections"] += 1
-
-
-class Client:
+class Client(SimulatedClient["TransactionalWorld"]):
     """A producer: transactions one after another, until another one with its transactional id fences it."""
 
     def __init__(self, world: TransactionalWorld, transactional_id: str) -> None:
-        self.world, self.transactional_id = world, transactional_id
+        super().__init__(world)
+        self.transactional_id = transactional_id
         self.bumps = world.transaction_version >= BUMPING
         self.producer = (-1, -1)
         self.began_at: int | None = None
         self.first_producer = self.producer
-        self.is_fenced = False
-        self.waits_for = 0
-        self.is_waiting = False
         self.transaction = 0
         self.sequences: Counter[TransactionPartition] = Counter()
         self.plan: deque[Callable[[], None]] = deque([self.init])
@@ -264,26 +190,12 @@ class Client:
     def send(self, message: Any, version: int, answered: Answered) -> None:
         self.world.send(self.transactional_id, message, version, self.expect(answered), self)
 
-    def expect(self, answered: Answered) -> Answered:
-        """Return the receiver of the response to the newest request. Later requests replace it."""
-        self.waits_for += 1
-        self.is_waiting = True
-        expected = self.waits_for
-
-        def received(response: Any) -> None:
-            if expected == self.waits_for and not self.is_fenced:
-                self.waits_for += 1
-                self.is_waiting = False
-                answered(response)
-
-        return received
-
     def done(self, code: int) -> bool:
         """Return whether the action succeeded. A producer that is refused for good is fenced."""
         if code == ErrorCode.NONE:
             self.plan.popleft()
             return True
-        self.is_fenced = code not in RETRIED
+        self.is_done = code not in RETRIED
         return False
 
     def init(self) -> None:
@@ -292,7 +204,7 @@ class Client:
                 self.use((response.producer_id, response.producer_epoch))
                 self.began_at = self.world.steps
                 self.first_producer = self.producer
-                assert self.producer not in self.world.given, "two producers with one id and epoch"
+                self.world.require(self.producer not in self.world.given, "OneProducer", self.producer)
                 self.world.given.add(self.producer)
 
         self.send(init_request(transactional_id=self.transactional_id), 4, answered)
@@ -345,61 +257,45 @@ class Client:
         self.send(request, 5 if self.bumps else 3, answered)
 
 
-class TransactionalWorld:
+class TransactionalWorld(CoordinatedWorld[TransactionDriver]):
+    INVARIANTS: ClassVar[dict[str, str]] = {
+        "Atomicity": "all partitions of a transaction have one outcome, and it is the client's (KIP-98)",
+        "NoHangingTransaction": "each transaction ends, in its coordinator and in all partitions (KIP-98)",
+        "ZombiesAreFenced": "a producer writes nothing after another one has its transactional id (KIP-98)",
+        "OneProducer": "no two producers have one id and epoch (KIP-360)",
+        "MarkersAfterCommit": "a marker is sent once the prepared outcome is committed (KIP-98)",
+        "CommitAppendsNothing": "the replay of committed records appends none",
+    }
+    REACHED: ClassVar[tuple[str, ...]] = ("aborted", "committed", "elections", "fenced markers")
+    STEPS: ClassVar[int] = 1500
+
     def __init__(self, seed: int, transaction_version: int) -> None:
-        self.random = Random(seed)
+        super().__init__(seed)
         self.transaction_version = transaction_version
-        self.fault_rate = self.random.choice([0.0, 0.02, 0.1, 0.3])
-        self.now = 1_000.0
-        self.steps = 0
-        self.counts: Counter[str] = Counter()
         self._producer_ids = count(1)
         self.given: set[tuple[int, int]] = set()
         self.writes: list[Write] = []
-        self.messages: list[InFlight] = []
         self.partitions = {name: DataPartition(self, name) for name in PARTITIONS}
-        self.ledgers = [Ledger(self) for _ in range(COORDINATORS)]
+        self.ledgers = [Ledger(self, TransactionDriver) for _ in range(COORDINATORS)]
         self.clients = [Client(self, transactional_id) for transactional_id in IDS]
 
     def new_producer_id(self) -> int:
-        if self.random.random() < self.fault_rate:
+        if self.is_faulty():
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return next(self._producer_ids)
 
-    def send(
-        self, transactional_id: str, message: Any, version: int, answered: Answered, client: Client | None = None
-    ) -> None:
-        """Send a request to the coordinator, or to the one before, which does not know that it was replaced."""
-        ledger = self.ledgers[coordinator_partition(transactional_id, COORDINATORS)]
-        coordinator = self.random.choice(ledger.coordinators)
-        request = CoordinatorRequest(answered, message, version)
-        self.messages.append(InFlight(lambda: coordinator.step(request), client))
-
-    def deliver(self, answered: Answered, response: Any) -> None:
-        self.messages.append(InFlight(lambda: answered(response)))
-
-    def run(self, steps: int) -> None:
-        for _ in range(steps):
-            self.take_step()
-        self.settle()
-        self.check()
-
     def take_step(self) -> None:
-        self.steps += 1
         kind = self.random.random()
-        coordinators = [each for ledger in self.ledgers for each in ledger.coordinators]
-        if kind < 0.30 and self.messages:
-            message = self.messages.pop(self.random.randrange(len(self.messages)))
-            if self.random.random() >= self.fault_rate:
-                message.arrive()
+        if kind < 0.30:
+            self.message_arrives()
         elif kind < 0.60:
-            active = [client for client in self.clients if not client.is_fenced]
+            active = [client for client in self.clients if not client.is_done]
             if active:
                 self.client_acts(self.random.choice(active))
         elif kind < 0.80:
-            self.commit_one(coordinators)
+            self.commit_one()
         elif kind < 0.95:
-            sending = [each for each in coordinators if each.sending]
+            sending = [each for each in self.coordinators() if each.sending]
             if sending:
                 self.random.choice(sending).deliver_marker()
         elif kind < 0.96:
@@ -417,27 +313,13 @@ class TransactionalWorld:
         if client.is_waiting and self.random.random() < 0.8:
             return
         if not client.bumps:
-            self.messages = [each for each in self.messages if each.client is not client]
+            client.disconnect()
         client.act()
 
-    def commit_one(self, coordinators: list[Coordinator]) -> None:
-        ready = [each for each in coordinators if each.is_leader and each.uncommitted]
-        if ready:
-            self.random.choice(ready).commit()
-
-    def fire_deadlines(self) -> None:
-        for ledger in self.ledgers:
-            for coordinator in ledger.coordinators:
-                if coordinator.core.deadline <= self.now:
-                    coordinator.step(CoordinatorDeadlineReached())
-
     def settle(self) -> None:
-        """Without faults and clients: deliver all messages and markers, and let the timeouts pass."""
-        self.fault_rate = 0.0
-        for ledger in self.ledgers:
-            ledger.coordinators = [ledger.leader]
+        """Without clients: deliver all messages and markers, and let the timeouts pass."""
         for client in self.clients:
-            client.is_fenced = True
+            client.is_done = True
         for _ in range(10):
             while self.messages:
                 self.messages.pop(0).arrive()
@@ -451,15 +333,15 @@ class TransactionalWorld:
             self.fire_deadlines()
 
     def check(self) -> None:
-        """Check the guarantees of KIP-98 at the end of the run."""
         self.check_atomicity()
         self.check_fencing()
         for partition in self.partitions.values():
-            assert not partition.open, "a transaction hangs in a partition"
+            self.require(not partition.open, "NoHangingTransaction", partition.name)
         for ledger in self.ledgers:
             for entry in ledger.leader.core.entries.values():
-                assert entry.pending is None, "a record is pending for ever"
-                assert entry.transaction.status in BETWEEN_TRANSACTIONS, "a transaction hangs in its coordinator"
+                self.require(entry.pending is None, "NoHangingTransaction", "a record is pending for ever")
+                ended = entry.transaction.status in BETWEEN_TRANSACTIONS
+                self.require(ended, "NoHangingTransaction", "a transaction hangs in its coordinator")
 
     def check_atomicity(self) -> None:
         by_transaction: dict[tuple[Client, int], list[Write]] = {}
@@ -467,19 +349,19 @@ class TransactionalWorld:
             by_transaction.setdefault((write.client, write.transaction), []).append(write)
         for (client, number), writes in by_transaction.items():
             outcomes = {write.committed for write in writes if write.appended_at is not None}
-            assert len(outcomes) <= 1, "a transaction is committed in one partition and aborted in another"
-            assert None not in outcomes
+            self.require(len(outcomes) <= 1, "Atomicity", "a transaction is both committed and aborted")
+            self.require(None not in outcomes, "NoHangingTransaction", "a write has no outcome")
             if number in client.outcomes and outcomes:
-                assert outcomes == {client.outcomes[number]}, "the client was informed of another outcome"
+                self.require(outcomes == {client.outcomes[number]}, "Atomicity", "the client got another outcome")
             self.counts["aborted"] += outcomes == {False}
             if outcomes == {True}:
                 self.counts["committed"] += 1
-                assert all(write.appended_at is not None for write in writes), "a committed transaction lacks a write"
+                is_whole = all(write.appended_at is not None for write in writes)
+                self.require(is_whole, "Atomicity", "a committed transaction lacks a write")
 
     def check_fencing(self) -> None:
-        """No write of a producer is appended after a later one has its epoch."""
         for write in self.writes:
             client = write.client
             for other in self.clients:
                 if write.appended_at is not None and other.began_at is not None and other.replaces(client):
-                    assert write.appended_at <= other.began_at, "a fenced producer writes"
+                    self.require(write.appended_at <= other.began_at, "ZombiesAreFenced", write)

@@ -71,7 +71,7 @@ def upgrade(decision: GroupDecision, group: Group, image: Image) -> Steps[None]:
     Raises:
         KafkaError: GROUP_ID_NOT_FOUND if a subscription or an assignment is unreadable, or has data of its assignor.
     """
-    if not group.members:
+    if group.state is GroupState.EMPTY:
         return
     group_id, epoch = group.group_id, group.generation
     members: list[ConsumerMember] = []
@@ -187,7 +187,10 @@ def downgrade(
     *,
     rebalances: bool,
 ) -> Steps[None]:
-    """Make a classic group of all members but ``left``. Each keeps the target assignment that it has.
+    """Make a classic group of all members but ``left``. Each keeps the partitions that it has.
+
+    Apache Kafka gives each its target at once. Here members that are not reconciled rebalance first, and until then the
+    group knows who has a partition: it may be upgraded again.
 
     Raises:
         KafkaError: the records cannot be appended, or GROUP_ID_NOT_FOUND if a subscription is unreadable.
@@ -208,9 +211,9 @@ def downgrade(
     group.topics = yield from subscribed_topics(group)
     image = consumers.image()
     for each in group.members.values():
-        target = before.target.get(each.member_id, {})
+        has = _held(before.members[each.member_id])
         try:
-            each.assignment = encode_assignment(target, each.metadata(group.protocol_name), image)
+            each.assignment = encode_assignment(has, each.metadata(group.protocol_name), image)
         except DecodeError:
             text = f"Cannot downgrade the consumer group {group.group_id}: a subscription is malformed."
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text) from None
@@ -220,8 +223,18 @@ def downgrade(
     decision.add_classic(GroupRecord(group.group_id, (yield from group_value(group))))
     consumers.decided(decision)
     classic[group.group_id] = group
-    if rebalances:
+    others = (member for member_id, member in before.members.items() if member_id != left.member_id)
+    if rebalances or not all(member.is_reconciled_to(before.epoch) for member in others):
         yield from prepare(step, group)
+
+
+def _held(member: ConsumerMember) -> dict[UUID, list[int]]:
+    """Return the partitions that a member has, also those that it must give up."""
+    held: dict[UUID, list[int]] = {}
+    for owned in (member.assigned, member.revoking):
+        for topic_id, epochs in owned.items():
+            held.setdefault(topic_id, []).extend(epochs)
+    return held
 
 
 def _classic_member(member: ConsumerMember) -> GroupMember:

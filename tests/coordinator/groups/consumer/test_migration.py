@@ -182,6 +182,16 @@ def test_the_offsets_of_an_empty_group_have_a_group_after_a_refused_join() -> No
     assert (desk.committed(), desk.core.group_ids()) == ({}, [])
 
 
+def test_a_group_whose_members_left_during_a_rebalance_keeps_its_generation() -> None:
+    """``ConsumerGroup.fromClassicGroup``: the generation becomes the epoch, unless the group is Empty."""
+    desk = ConsumerDesk(t=1)
+    (client,) = classic_group(desk, [0])
+    desk.join()  # a client that has a member id, and has not joined yet
+    assert desk.leave((client.member_id, None)) == [0]
+    assert (desk.group().state, desk.group().members) == (GroupState.PREPARING_REBALANCE, {})
+    assert desk.beat("m1", 0).member_epoch == client.generation + 1
+
+
 def test_the_tombstone_of_the_classic_group_comes_first() -> None:
     """Apache removes the group at that tombstone, of whichever type it is by then."""
     desk = ConsumerDesk(t=2)
@@ -212,6 +222,29 @@ def test_the_last_consumer_member_that_leaves_downgrades_the_group() -> None:
     desk.restart()
     assert set(desk.group().members) == {client.member_id for client in clients}
     assert desk.core.consumers.groups == {}
+
+
+def test_a_downgrade_gives_no_member_what_another_one_still_has() -> None:
+    """Until they join, members use what they have. If the group is upgraded again, its coordinator must know that."""
+    desk = ConsumerDesk(t=4)
+    clients = classic_group(desk, [0, 1, 2, 3], [])
+    Member(desk, "m1")  # its target takes partitions from the first client
+    desk.beat("m1", -1)
+    image = desk.image
+    shares = [decode_assignment(desk.group().members[each.member_id].assignment, image) for each in clients]
+    assert [each.get(T, frozenset()) for each in shares] == [{0, 1, 2, 3}, frozenset()]
+
+
+def test_a_static_member_that_leaves_the_consumer_protocol_downgrades_with_a_rebalance_if_needed() -> None:
+    desk = ConsumerDesk(t=4)
+    classic_group(desk, [0, 1, 2, 3])
+    Member(desk, "m1", instance_id="i")
+    desk.beat("m1", -2, instance_id="i")
+    returned = ClassicConsumer(desk, instance="i")
+    assert returned.joined() == 0
+    assert list(desk.core.consumers.groups) == []
+    assert desk.group().state is GroupState.PREPARING_REBALANCE
+    assert returned.sync() == CODES.REBALANCE_IN_PROGRESS
 
 
 def test_a_silent_consumer_member_downgrades_the_group_too() -> None:
