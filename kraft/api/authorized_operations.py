@@ -12,10 +12,10 @@ def bits(*operations: Operation) -> int:
     return sum(1 << operation for operation in operations)
 
 
-GROUP_OPERATIONS = bits(Operation.READ, Operation.DELETE, Operation.DESCRIBE)
-TOPIC_OPERATIONS = GROUP_OPERATIONS | bits(
-    Operation.WRITE, Operation.CREATE, Operation.ALTER, Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS
+GROUP_OPERATIONS = bits(
+    Operation.READ, Operation.DELETE, Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS
 )
+TOPIC_OPERATIONS = GROUP_OPERATIONS | bits(Operation.WRITE, Operation.CREATE, Operation.ALTER)
 CLUSTER_OPERATIONS = bits(
     Operation.CREATE,
     Operation.ALTER,

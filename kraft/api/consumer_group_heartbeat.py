@@ -9,6 +9,7 @@ from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.config.features import GROUP_VERSION
 from kraft.coordination.regexes import check
+from kraft.coordinator.groups.consumer.regexes import InvalidRegexHeartbeat
 from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from kraft.messages.consumer_group_heartbeat_response import ConsumerGroupHeartbeatResponse
 from kraft.messages.registry import ApiKey
@@ -26,8 +27,12 @@ async def at_broker(broker: BrokerContext, request: Request, message: ConsumerGr
     if not broker.image.features.get(GROUP_VERSION, 0):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     if message.subscribed_topic_regex:
-        await check(broker.groups.world, message.subscribed_topic_regex)
-    return broker.groups.shard_of_member(message.group_id).submit(request, message)
+        try:
+            await check(broker.groups.world, message.subscribed_topic_regex)
+        except KafkaError as refused:
+            invalid = InvalidRegexHeartbeat(message, refused)
+            return broker.groups.shard_of(message.group_id).submit(request, invalid)
+    return broker.groups.shard_of(message.group_id).submit(request, message)
 
 
 def error(

@@ -54,7 +54,7 @@ ROW = Api(
     quota=Quota.FETCH,
 )
 
-RECORD_LIMIT_MODE = 1
+BATCHES_MODE, RECORD_LIMIT_MODE = 0, 1
 _SLICE_BATCHES = 100
 _NOTHING = b""
 
@@ -66,6 +66,8 @@ async def at_broker(broker: BrokerContext, request: Request, message: ShareFetch
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, "A request that renews locks fetches nothing: its limits must be 0."
         )
+    if message.share_acquire_mode not in (BATCHES_MODE, RECORD_LIMIT_MODE):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Unknown acquire mode.")
     acknowledges = any(partition.acknowledgement_batches for topic in message.topics for partition in topic.partitions)
     named = [(topic.topic_id, each.partition_index) for topic in message.topics for each in topic.partitions]
     forgotten = [(topic.topic_id, index) for topic in message.forgotten_topics_data for index in topic.partitions]
@@ -77,13 +79,14 @@ async def at_broker(broker: BrokerContext, request: Request, message: ShareFetch
         if refused.code is not ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             raise
         return Parked(partial(_refused_later, message))
+    session = broker.shares.sessions.sessions[member]
     if message.share_session_epoch == INITIAL_EPOCH:
-        session = broker.shares.sessions.sessions[member]
         request.connection.on_end = partial(_end, broker, member, session)
     acknowledgements = Acknowledgements()
     if acknowledges:
         await acknowledgements.begin(broker, member, request.api_version, message, message.topics)
-    poll = _SharePoll(broker, message, member, () if renews else _rotated(list(wanted), message.share_session_epoch))
+    fetched = [] if renews else _rotated(list(wanted), message.share_session_epoch)
+    poll = _SharePoll(broker, message, member, session, fetched)
     return Parked(partial(_serve, broker, request, message, member, poll, acknowledgements))
 
 
@@ -141,15 +144,30 @@ class _SharePoll:
     broker: BrokerContext
     message: ShareFetchRequest
     member: SessionKey
+    session: ShareSession
     wanted: Sequence[SharedPartition]
     data: dict[SharedPartition, PartitionData] = attrs.Factory(dict)
     _loaded: dict[SharedPartition, tuple[LedSharePartition, SharePartition]] = attrs.Factory(dict)
     _turns: Turns = attrs.Factory(lambda: Turns(_SLICE_BATCHES))
 
     async def run(self) -> dict[SharedPartition, PartitionData]:
-        """Return the data of each partition that has any, or an error."""
-        if self.message.max_records <= 0 or self.message.max_bytes <= 0:
-            return self.data
+        """Return the data of each partition that has any, or an error, or that no response has named yet."""
+        if self.wanted and self.message.max_records and self.message.max_bytes:
+            await self._poll()
+            for where in self.wanted:
+                await self._name(where)
+        return self.data
+
+    async def _name(self, where: SharedPartition) -> None:
+        """Name a partition without records until the member has seen it without an error (``CachedSharePartition``)."""
+        data, named = self.data.get(where), self.session.partitions
+        if data is None and named.get(where):
+            data = self.data[where] = PartitionData(where[1], records=_NOTHING)
+        if data is not None and where in named:
+            named[where] = data.error_code != ErrorCode.NONE
+        await self._turns.spend()
+
+    async def _poll(self) -> None:
         deadline = trio.current_time() + max(self.message.max_wait_ms, 0) / 1000
         await self._load()
         while True:
@@ -163,7 +181,7 @@ class _SharePoll:
                 if self._available() >= self.message.min_bytes or is_last:
                     await self._acquire()
                     if self.data or is_last:
-                        return self.data
+                        return
                 with trio.move_on_at(deadline):
                     await woken.wait()
             self._check()

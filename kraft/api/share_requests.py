@@ -14,13 +14,13 @@ from kraft.broker.share.partition import RENEW, Acknowledgement
 from kraft.broker.share.session import SessionKey, SharedPartition
 from kraft.config.features import SHARE_VERSION
 from kraft.coordination.share_partitions import PendingWrite
+from kraft.coordinator.groups.share.group import MAX_MEMBER_ID
 from kraft.coordinator.share.state import SharePartitionKey
 from kraft.rpc.channel import Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.turns import Turns
 
 RENEWALS_VERSION: Final = 2
-_MAX_MEMBER_ID = 36
 _SLICE_BATCHES = 500
 _STALE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
@@ -35,7 +35,7 @@ def member_of(broker: BrokerContext, request: Request, message: Any) -> SessionK
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     if message.group_id is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Invalid group id in the request.")
-    if not message.member_id or len(message.member_id) > _MAX_MEMBER_ID:
+    if not message.member_id or len(message.member_id) > MAX_MEMBER_ID:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Invalid member id in the request.")
     return message.group_id, message.member_id
 
@@ -55,21 +55,22 @@ class Acknowledgements:
     async def begin(
         self, broker: BrokerContext, member: SessionKey, version: int, message: Any, topics: Iterable[Any]
     ) -> None:
-        """Begin the acknowledgements of a ShareFetch or a ShareAcknowledge."""
+        """Begin the acknowledgements of a ShareFetch or a ShareAcknowledge. The last entry of a partition counts."""
         turns = Turns(_SLICE_BATCHES)
-        for topic in topics:
-            for partition in topic.partitions:
-                where = (topic.topic_id, partition.partition_index)
-                batches = [
-                    Acknowledgement(each.first_offset, each.last_offset, each.acknowledge_types)
-                    for each in partition.acknowledgement_batches
-                ]
-                await turns.spend(1 + len(batches))
-                try:
-                    _check_batches(batches, renews=version >= RENEWALS_VERSION and message.is_renew_ack)
-                    self._begin(broker, member, where, batches)
-                except KafkaError as refused:
-                    self.results[where] = refused
+        entries = {
+            (topic.topic_id, partition.partition_index): partition.acknowledgement_batches
+            for topic in topics
+            for partition in topic.partitions
+            if partition.acknowledgement_batches
+        }
+        for where, entry in entries.items():
+            batches = [Acknowledgement(each.first_offset, each.last_offset, each.acknowledge_types) for each in entry]
+            await turns.spend(1 + len(batches))
+            try:
+                _check_batches(batches, renews=version >= RENEWALS_VERSION and message.is_renew_ack)
+                self._begin(broker, member, where, batches)
+            except KafkaError as refused:
+                self.results[where] = refused
 
     def _begin(
         self, broker: BrokerContext, member: SessionKey, where: SharedPartition, batches: Sequence[Acknowledgement]
@@ -79,8 +80,6 @@ class Acknowledgements:
         if where[1] not in broker.image.topics[where[0]].partitions:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         self.results[where] = None
-        if not batches:
-            return
         if any(RENEW in each.types for each in batches) and not _allows_renewals(broker, group_id):
             raise KafkaError(ErrorCode.INVALID_RECORD_STATE, f"Group {group_id} does not renew locks, topic {name}.")
         led, core = broker.shares.find(SharePartitionKey(group_id, *where))

@@ -76,3 +76,13 @@ async def test_a_member_that_subscribes_by_an_expression_gets_the_topics(own: Co
     await eventually(has_topic)
     (described,) = (await own.request(ConsumerGroupDescribeRequest([GROUP]))).groups
     assert [member.subscribed_topic_regex for member in described.members] == ["ord.*"]
+
+
+async def test_an_invalid_expression_is_refused_after_the_member(own: Connection) -> None:
+    """Apache: ``maybeUpdateRegularExpressions`` comes after the checks of the member and its epoch."""
+    await coordinated(own, GROUP)
+    await upgrade(own)
+    unknown = joining("m1", "[")
+    unknown.member_epoch = 5
+    assert (await own.request(unknown)).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert (await own.request(joining("m1", "["))).error_code == ErrorCode.INVALID_REGULAR_EXPRESSION

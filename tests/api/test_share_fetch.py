@@ -247,6 +247,27 @@ class TestWaiting:
             assert trio.current_time() - started == pytest.approx(1.5)
             assert acquired_in(response) == []
 
+    async def test_the_last_fetch_of_a_session_waits_for_nothing(
+        self, tmp_path: Path, autojump_clock: trio.testing.MockClock
+    ) -> None:
+        """KIP-932: the epoch -1 closes the session, and fetches nothing."""
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            member = desk.member("m")
+            await member.fetch(max_wait_ms=0)
+            began = trio.current_time()
+            await member.fetch(epoch=-1, max_wait_ms=3000)
+            assert trio.current_time() == began
+
+    async def test_a_new_partition_is_named_once_without_records(self, tmp_path: Path, autojump_clock: object) -> None:
+        """``CachedSharePartition.maybeUpdateResponseData``."""
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            member = desk.member("m")
+            first, then = [await member.fetch(max_wait_ms=10) for _ in range(2)]
+            assert partition_in(first).acquired_records == []
+            assert then.responses == []
+
     async def test_it_waits_for_enough_bytes(self, tmp_path: Path, autojump_clock: object) -> None:
         """A request below ``min_bytes`` holds no records: another member may take them."""
         async with share_broker(tmp_path) as desk, trio.open_nursery() as nursery:

@@ -128,5 +128,6 @@ async def test_a_bad_request_gets_its_error(own: Connection) -> None:
     assert (await own.request(AlterShareGroupOffsetsRequest(""))).error_code == ErrorCode.INVALID_GROUP_ID
     assert (await own.request(forget())).error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert (await own.request(heartbeat(3))).error_code == ErrorCode.GROUP_ID_NOT_FOUND
-    unknown = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("", None)])
+    named = [DescribeShareGroupOffsetsRequestTopic(TOPIC, [0])]
+    unknown = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("", named)])
     assert (await own.request(unknown)).groups[0].error_code == ErrorCode.INVALID_GROUP_ID

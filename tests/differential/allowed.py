@@ -24,6 +24,7 @@ HEADER_ONLY = (
     "This node validates the header and the checksum of a batch and stores its bytes; it does not decode the records."
 )
 TEXTS = "This node sends an error message in every version; Apache Kafka in some versions only."
+CUT_BATCHES = "The response ends with a complete batch; Apache Kafka truncates the last one at the limit."
 CORRUPT = "This node answers a batch with an inconsistent header with CORRUPT_MESSAGE, which a producer may retry."
 FETCH_BY_NAME = (
     "This node serves a Fetch that names the metadata log; Apache Kafka needs its topic id, which version 12 lacks."
@@ -91,6 +92,8 @@ _TOPIC_SETTINGS_OF_3 = [
 _AS_OTHERS = [Allowed("FETCH 12: *", "*", FETCH_BY_NAME), Allowed("FETCH_SNAPSHOT *", "*", NO_PIECE)]
 
 
+_SHARE_TEXTS = [Allowed("SHARE_*", "*rrorMessage", TEXTS)]
+
 ALLOWED: Mapping[str, Sequence[Allowed]] = {
     "api_versions": [
         Allowed("*", "apiKeys.*", NOT_SERVED),
@@ -98,6 +101,34 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     ],
     "reassignments": [Allowed("*: no topics", "errorMessage", NO_TEXT)],
     "share_requests_without_the_feature": [Allowed("*", "errorMessage", TEXTS)],
+    "share_heartbeats": [Allowed("*", "errorMessage", TEXTS)],
+    "share_groups_by_other_apis": [Allowed("SHARE_GROUP_DESCRIBE 1: twice", "groups", ONCE)],
+    "share_offsets": [
+        Allowed("*: an unknown partition", "", "Apache Kafka sends no response if a partition does not exist."),
+        Allowed("DESCRIBE_*no group: share-offsets *", "*.errorCode", CRASHES),
+        Allowed("ALTER_*: * negative partition", "*", CRASHES),
+        Allowed("ALTER_*", "errorMessage", TEXTS),
+    ],
+    "share_sessions": [*_SHARE_TEXTS, Allowed("*: * an unknown topic", "*", CRASHES)],
+    "share_acquisition": [
+        Allowed("SHARE_FETCH 2: * mode 7 *", "errorMessage", TEXTS),
+        Allowed("*: * bytes 200 *", "*.records", CUT_BATCHES),
+        Allowed("*: * batches of 0 1 first", "*.acquiredRecords", "Apache Kafka acquires an empty batch, too."),
+        Allowed(
+            "SHARE_FETCH 2: * strict 6* 2 next",
+            "*.acquiredRecords",
+            "The rest of a batch that another request began is no range of its own.",
+        ),
+        Allowed("SHARE_FETCH 2: * mode 7 *", "errorCode", CRASHES),
+    ],
+    "transactions": [
+        Allowed(
+            "TXN_OFFSET_COMMIT *: unknown topic", "*", "This node checks the producer of a commit before its topics."
+        )
+    ],
+    "consumer_offsets": [Allowed("*: a consumer upgrades", "*", CRASHES)],
+    "share_outcomes": _SHARE_TEXTS,
+    "share_acknowledgements": _SHARE_TEXTS,
     "update_features": [
         Allowed("*", "results.*.errorMessage", NO_TEXT, V4),
         *(Allowed("*", path, AS_A_WHOLE, V3) for path in ("errorCode", "errorMessage", "results")),
@@ -165,11 +196,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         )
     ],
     "fetch": [
-        Allowed(
-            "*bytes 600",
-            "*.records",
-            "The response ends with a complete batch; Apache Kafka truncates the last one at the limit.",
-        ),
+        Allowed("*bytes 600", "*.records", CUT_BATCHES),
         Allowed("*bytes negative", "*", CRASHES + " Here a limit below 0 counts as 0."),
         Allowed("*: isolation 2", "*", CRASHES + " Here an unknown isolation level reads uncommitted records."),
         Allowed("*: twice", "*.partitions", "If a request names a partition twice, the response has it twice."),
@@ -225,11 +252,6 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     "offsets": [Allowed("*: no partitions", "topics", EMPTY_TOPICS), Allowed("*: several", "groups", ONCE)],
     "inspected": [
         Allowed("DESCRIBE_GROUPS *: twice", "groups", ONCE),
-        Allowed(
-            "*: all True",
-            "*.authorizedOperations",
-            "Groups have no settings to describe or alter here, as in Kafka 3.9.",
-        ),
     ],
     "replica_fetch": [
         *(

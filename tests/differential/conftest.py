@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
+from kraft.config.features import MAX_METADATA_LEVEL
 from kraft.messages.registry import ApiKey
 from tests.differential.pair import Pair, answers
 from tests.differential.talk import Line, Side
@@ -30,6 +31,22 @@ SETTINGS = {
     # The records of the scenarios are years old, and Apache's retention looks at them 30 s after its start.
     "log.retention.ms": "-1",
 }
+#: For the newest levels: the heartbeat that needs a target assignment computes it, at once.
+NEWEST_SETTINGS = {
+    **SETTINGS,
+    "group.consumer.min.assignment.interval.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.share.min.assignment.interval.ms": "0",
+    "group.share.assignment.interval.ms": "0",
+    "group.consumer.assignor.offload.enable": "false",
+    "group.share.assignor.offload.enable": "false",
+}
+NEWEST_FEATURES = {
+    "metadata.version": MAX_METADATA_LEVEL,
+    "group.version": 1,
+    "transaction.version": 2,
+    "share.version": 1,
+}
 #: Nothing may happen by itself while a scenario runs.
 NEVER_MS = str(3_600_000)
 VOTER_SETTINGS = {
@@ -44,8 +61,8 @@ OTHER_VOTERS = (2, 3)
 
 
 @contextmanager
-def _running(directory: Path, kind: Kind) -> Iterator[NodeProcess]:
-    node = NodeProcess(directory / "1", SETTINGS, kind=kind)
+def _running(directory: Path, kind: Kind, settings: Mapping[str, str] = SETTINGS) -> Iterator[NodeProcess]:
+    node = NodeProcess(directory / "1", settings, kind=kind)
     try:
         yield node.start()
         assert node.is_running, "the node did not survive:\n" + "".join(node.output[-40:])
@@ -84,6 +101,37 @@ def controllers(beside: Apache, ours: NodeProcess, apache: NodeProcess) -> Pair:
     for node in (apache, ours):
         delete_topics(node)
     return Pair.of(beside.version, *(Side(node.ports[1], node.log_directory) for node in (apache, ours)))
+
+
+@pytest.fixture(scope="session")
+def newest(beside: Apache, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """Nodes of their own at the newest levels of all features, which the other scenarios do not have."""
+    with ExitStack() as stack:
+        nodes = [
+            stack.enter_context(_running(tmp_path_factory.mktemp("newest"), kind, NEWEST_SETTINGS))
+            for kind in (beside, OURS)
+        ]
+        for node in nodes:
+            upgrade(node)
+        sides = [Side(node.ports[0], node.log_directory, first_epoch=_first_epoch(node.kind)) for node in nodes]
+        yield Pair.of(beside.version, *sides)
+
+
+def _first_epoch(kind: Kind) -> int:
+    """Apache Kafka 4.3 raises the epoch of a group twice before its first member has it."""
+    return 1 if kind is OURS else 2
+
+
+def upgrade(node: NodeProcess) -> None:
+    line = Line(node.ports[0])
+    updates = [{"feature": name, "maxVersionLevel": level, "upgradeType": 1} for name, level in NEWEST_FEATURES.items()]
+    try:
+        line.send(ApiKey.UPDATE_FEATURES, 1, {"featureUpdates": updates, "timeoutMs": 9000})
+        answer = line.receive(ApiKey.UPDATE_FEATURES, 1)
+        assert not isinstance(answer, str), answer
+        assert not answer["errorCode"], answer
+    finally:
+        line.close()
 
 
 def delete_topics(node: NodeProcess) -> None:

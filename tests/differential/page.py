@@ -18,13 +18,15 @@ A Produce request has more bytes after its batch. Apache Kafka drops those bytes
 table has each of the {{count}} known differences of this kind, and the number of the places where it occurs.
 
 The differential tests send the same requests to this node and to Apache Kafka, in every version that both offer. Both
-run at metadata.version 3.9-IV0 with the same settings. The tests compare the responses field by field:
+run at metadata.version 3.9-IV0 with the same settings, and for the new groups at 4.3-IV0 with the newest level of
+each feature. The tests compare the responses field by field:
 
 - at a broker, with Apache Kafka {_NEW};
 - at a controller, with {_NEW} and {_OLD};
 - at one voter of three, with {_NEW} and {_OLD}. The tests play the other two voters, and compare `quorum-state`, too.
 
-Ids, ports, times and the texts of error messages may differ; their presence may not. All other responses in these tests
+Ids, ports, times and the texts of error messages may differ; their presence may not. The epochs of a new group begin at
+1 here and at 2 in Apache Kafka {_NEW}; the tests compare how they rise from there. All other responses in these tests
 are equal. `python -m tests.differential.page` makes the page from the table of allowed differences, and a test compares
 the two.
 

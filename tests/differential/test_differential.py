@@ -17,7 +17,13 @@ from tests.differential.allowed import ALLOWED
 from tests.differential.compare import Allowed, Difference, differences, weighed
 from tests.differential.page import PAGE, render
 from tests.differential.pair import Pair
-from tests.differential.scenarios import CONTROLLER_SCENARIOS, PRE_VOTE_SCENARIOS, SCENARIOS, VOTER_SCENARIOS
+from tests.differential.scenarios import (
+    CONTROLLER_SCENARIOS,
+    NEWEST_SCENARIOS,
+    PRE_VOTE_SCENARIOS,
+    SCENARIOS,
+    VOTER_SCENARIOS,
+)
 from tests.differential.scenarios.voter import FIRST_PRE_VOTE
 from tests.differential.talk import Talk
 from tests.support.apache_process import APACHE_3, APACHE_4
@@ -28,6 +34,13 @@ from tests.support.apache_process import APACHE_3, APACHE_4
 @pytest.mark.parametrize("beside", [APACHE_4], ids=attrgetter("version"), indirect=True)
 def test_answers_are_those_of_apache_kafka(brokers: Pair, name: str) -> None:
     check(brokers, name, SCENARIOS[name])
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("name", NEWEST_SCENARIOS)
+@pytest.mark.parametrize("beside", [APACHE_4], ids=attrgetter("version"), indirect=True)
+def test_answers_at_the_newest_levels_are_those_of_apache_kafka(newest: Pair, name: str) -> None:
+    check(newest, name, NEWEST_SCENARIOS[name])
 
 
 @pytest.mark.interop
@@ -54,7 +67,7 @@ def check(pair: Pair, name: str, scenario: Callable[[Talk], None]) -> None:
 
 
 def test_every_allowed_difference_names_a_scenario() -> None:
-    assert ALLOWED.keys() <= {*SCENARIOS, *CONTROLLER_SCENARIOS, *VOTER_SCENARIOS}
+    assert ALLOWED.keys() <= {*SCENARIOS, *NEWEST_SCENARIOS, *CONTROLLER_SCENARIOS, *VOTER_SCENARIOS}
 
 
 def test_the_page_is_that_of_the_table() -> None:

@@ -27,9 +27,12 @@ SharedPartition = tuple[UUID, int]
 
 @attrs.define
 class ShareSession:
-    """The partitions in the order in which the member named them. ``epoch`` is that of the next request."""
+    """The partitions in the order in which the member named them. ``epoch`` is that of the next request.
 
-    partitions: dict[SharedPartition, None]
+    A partition is True until a response has named it without an error. Then responses omit it while it has nothing.
+    """
+
+    partitions: dict[SharedPartition, bool]
     epoch: int = 1
 
 
@@ -52,7 +55,7 @@ class ShareSessionCache:
         forgotten: Iterable[SharedPartition],
         *,
         acknowledges: bool,
-    ) -> Mapping[SharedPartition, None]:
+    ) -> Mapping[SharedPartition, bool]:
         """Open, continue or check the session of a ShareFetch. Return the partitions to fetch.
 
         The session of the final epoch stays until :meth:`close`, and nothing is fetched for it.
@@ -69,7 +72,8 @@ class ShareSessionCache:
         if epoch == FINAL_EPOCH:
             return {}
         before = len(session.partitions)
-        session.partitions.update(dict.fromkeys(wanted))
+        for partition in wanted:
+            session.partitions.setdefault(partition, True)
         for partition in forgotten:
             session.partitions.pop(partition, None)
         self.partitions += len(session.partitions) - before
@@ -98,9 +102,9 @@ class ShareSessionCache:
                 del self.members[key[0]]
         return session
 
-    def _open(self, key: SessionKey, wanted: Iterable[SharedPartition]) -> Mapping[SharedPartition, None]:
+    def _open(self, key: SessionKey, wanted: Iterable[SharedPartition]) -> Mapping[SharedPartition, bool]:
         self.close(key)
-        partitions = dict.fromkeys(wanted)
+        partitions = dict.fromkeys(wanted, True)
         if len(self.sessions) >= self.slots or self.partitions + len(partitions) > self.max_partitions:
             raise KafkaError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
         self.sessions[key] = ShareSession(partitions)

@@ -28,7 +28,7 @@ from kraft.coordinator.groups.consumer.description import describe_consumers
 from kraft.coordinator.groups.consumer.heartbeat import fence_late
 from kraft.coordinator.groups.consumer.heartbeat import heartbeat as consumer_heartbeat
 from kraft.coordinator.groups.consumer.records import ConsumerGroupRecord
-from kraft.coordinator.groups.consumer.regexes import RegexesResolved
+from kraft.coordinator.groups.consumer.regexes import InvalidRegexHeartbeat, RegexesResolved
 from kraft.coordinator.groups.consumer.regexes import resolved as regexes_resolved
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.effects import GroupEffects
@@ -193,7 +193,7 @@ class GroupCoordinator:
             self._set_timer(getattr(message, "group_id", ""))
             return
         match message:
-            case ConsumerGroupHeartbeatRequest():
+            case ConsumerGroupHeartbeatRequest() | InvalidRegexHeartbeat():
                 yield from consumer_heartbeat(step, self.groups, self.consumers, request)
             case JoinGroupRequest() | SyncGroupRequest() | HeartbeatRequest() | LeaveGroupRequest():
                 yield from self._classic_request(step, request)

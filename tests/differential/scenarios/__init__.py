@@ -11,9 +11,12 @@ from tests.differential.scenarios import (
     control,
     controllers,
     groups,
+    new_groups,
     produce,
     quorum,
     read,
+    share_fetches,
+    share_groups,
     shares,
     topics,
     voter,
@@ -77,6 +80,25 @@ SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         broken.broken_frames,
         broken.unserved_requests,
         broken.odd_but_good,
+    )
+}
+
+#: At the newest levels of all features.
+NEWEST_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
+    function.__name__: function
+    for function in (
+        share_groups.share_heartbeats,
+        share_groups.share_groups_by_other_apis,
+        share_groups.share_offsets,
+        share_fetches.share_sessions,
+        share_fetches.share_acquisition,
+        share_fetches.share_outcomes,
+        share_fetches.share_acknowledgements,
+        share_fetches.share_isolation,
+        new_groups.consumer_heartbeats,
+        new_groups.consumer_offsets,
+        new_groups.transactions,
+        new_groups.listed_transactions,
     )
 }
 

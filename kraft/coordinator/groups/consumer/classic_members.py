@@ -215,7 +215,10 @@ def _waits_for_others(group: ConsumerGroup, member: ConsumerMember) -> bool:
 
 
 def leave(step: Step, consumers: ConsumerGroups, request: CoordinatorRequest) -> Steps[None]:
-    """Remove classic members, by member id or group instance id, and raise the group epoch."""
+    """Remove members of both protocols, by member id or group instance id, and raise the group epoch.
+
+    An administrator removes members of the consumer protocol in this way, too.
+    """
     message: LeaveGroupRequest = request.message
     is_batched = request.version >= BATCHED_LEAVE_VERSION
     leaving = message.members if is_batched else [MemberIdentity(member_id=message.member_id)]
@@ -246,7 +249,10 @@ def _leave_one(decision: GroupDecision, identity: MemberIdentity) -> Steps[Membe
     code = ErrorCode.NONE
     yield 1
     try:
-        member = _classic_member(group, member_id, instance_id)
+        if instance_id is None:
+            member = known_member(group, member_id)
+        else:
+            member = known_static_member(group, member_id, instance_id)
     except KafkaError as refused:
         code = refused.code
     else:

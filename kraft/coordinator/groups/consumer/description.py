@@ -66,11 +66,20 @@ def _described_member(group: ConsumerGroup, member: ConsumerMember, image: Image
         client_id=member.client_id,
         client_host=member.client_host,
         subscribed_topic_names=sorted(member.topics),
-        subscribed_topic_regex=member.regex or None,
-        assignment=(yield from _assignment(member.assigned, image)),
+        subscribed_topic_regex=member.regex,
+        assignment=(yield from _assignment(_held(member), image)),
         target_assignment=(yield from _assignment(group.target.get(member.member_id, {}), image)),
         member_type=CONSUMER_MEMBER if member.classic is None else CLASSIC_MEMBER,
     )
+
+
+def _held(member: ConsumerMember) -> Mapping[UUID, Iterable[int]]:
+    """Return the partitions of a member, with those that it has to give up, which it may still use."""
+    revoking = member.revoking
+    return {
+        topic_id: {*member.assigned.get(topic_id, ()), *revoking.get(topic_id, ())}
+        for topic_id in {*member.assigned, *revoking}
+    }
 
 
 def _assignment(partitions: Mapping[UUID, Iterable[int]], image: Image) -> Steps[DescribedAssignment]:

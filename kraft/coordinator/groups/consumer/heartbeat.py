@@ -34,7 +34,7 @@ from kraft.coordinator.groups.consumer.records import (
     member_metadata,
     member_tombstones,
 )
-from kraft.coordinator.groups.consumer.regexes import drop_unused, search_if_due
+from kraft.coordinator.groups.consumer.regexes import InvalidRegexHeartbeat, drop_unused, search_if_due
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.consumer.target import assign, metadata_hash
 from kraft.coordinator.groups.group import Group
@@ -54,13 +54,17 @@ def heartbeat(
     step: Step, classic: dict[str, Group], consumers: ConsumerGroups, request: CoordinatorRequest
 ) -> Steps[None]:
     """Reply once the records of the decision are committed, and those before it. ``classic`` are the other groups."""
+    invalid_regex = None
+    if isinstance(request.message, InvalidRegexHeartbeat):
+        invalid_regex = request.message.refused
+        request = attrs.evolve(request, message=request.message.message)
     message: ConsumerGroupHeartbeatRequest = request.message
     try:
         check(message, request.version)
         if message.member_epoch < JOIN_EPOCH:
             response = yield from _leave(step, classic, consumers, message)
         else:
-            response = yield from _heartbeat(step, classic.get(message.group_id), consumers, request)
+            response = yield from _heartbeat(step, classic.get(message.group_id), consumers, request, invalid_regex)
     except KafkaError as refused:
         # The refusal may rest on a record that is lost with the leadership, such as a new epoch.
         response = ConsumerGroupHeartbeatResponse(error_code=refused.code, error_message=refused.message)
@@ -93,13 +97,19 @@ def _opened(
 
 
 def _heartbeat(
-    step: Step, classic: Group | None, consumers: ConsumerGroups, request: CoordinatorRequest
+    step: Step,
+    classic: Group | None,
+    consumers: ConsumerGroups,
+    request: CoordinatorRequest,
+    invalid_regex: KafkaError | None,
 ) -> Steps[ConsumerGroupHeartbeatResponse]:
     message: ConsumerGroupHeartbeatRequest = request.message
     image = consumers.image()
     decision = yield from _opened(step, classic, consumers, message)
     member_id = message.member_id or step.new_uuid()
     before = yield from sender(decision, message, member_id, step.settings.consumer.max_size)
+    if invalid_regex is not None:
+        raise invalid_regex
     member = _described(before, request)
     after = yield from advance(decision, consumers, before, member, message.topic_partitions)
     consumers.decided(decision)

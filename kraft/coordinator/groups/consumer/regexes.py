@@ -17,12 +17,25 @@ from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.consumer.target import metadata_hash
 from kraft.coordinator.groups.effects import RegexSearch
 from kraft.coordinator.groups.rebalance import Step
+from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from kraft.metadata.image import Image
 from kraft.metadata.steps import Steps
 from kraft.wire.errors import KafkaError
 
 MIN_PAUSE_S = 10.0
 """Apache's ``REGEX_BATCH_REFRESH_MIN_INTERVAL_MS``. The shortest time between two searches for one group."""
+
+
+@attrs.frozen
+class InvalidRegexHeartbeat:
+    """A heartbeat whose expression is invalid. ``refused`` is the answer to a member whom nothing else refuses."""
+
+    message: ConsumerGroupHeartbeatRequest
+    refused: KafkaError
+
+    @property
+    def group_id(self) -> str:
+        return self.message.group_id
 
 
 @attrs.frozen

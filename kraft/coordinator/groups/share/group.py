@@ -18,6 +18,8 @@ from kraft.coordinator.groups.consumer.group import TopicPartitions
 JOIN_EPOCH = 0
 """The member epoch of a heartbeat that joins."""
 LEAVE_EPOCH = -1
+MAX_MEMBER_ID = 36
+"""The characters of a UUID with hyphens: no member id of a share group is longer."""
 
 _EMPTY: Map[Any, Any] = Map()
 

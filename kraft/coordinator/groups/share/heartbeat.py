@@ -21,7 +21,7 @@ from kraft.coordinator.groups.consumer.target import hash_of_topics
 from kraft.coordinator.groups.rebalance import Step
 from kraft.coordinator.groups.share.assignor import assign_simple
 from kraft.coordinator.groups.share.decision import ShareDecision
-from kraft.coordinator.groups.share.group import JOIN_EPOCH, LEAVE_EPOCH, ShareGroup, ShareMember
+from kraft.coordinator.groups.share.group import JOIN_EPOCH, LEAVE_EPOCH, MAX_MEMBER_ID, ShareGroup, ShareMember
 from kraft.coordinator.groups.share.records import (
     assignment_epoch,
     current_assignment,
@@ -65,6 +65,7 @@ def heartbeat(step: Step, others: Others, shares: ShareGroups, request: Coordina
 def _check(message: ShareGroupHeartbeatRequest) -> None:
     """Raises KafkaError with INVALID_REQUEST."""
     _refuse_if(message.member_id == "", "MemberId can't be empty.")
+    _refuse_if(len(message.member_id) > MAX_MEMBER_ID, "MemberId is too long.")
     _refuse_if(message.group_id == "", "GroupId can't be empty.")
     _refuse_if(message.rack_id == "", "RackId can't be empty.")
     if message.member_epoch == JOIN_EPOCH:

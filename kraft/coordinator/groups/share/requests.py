@@ -12,8 +12,12 @@ from kraft.messages.alter_share_group_offsets_request import AlterShareGroupOffs
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 from kraft.messages.delete_share_group_offsets_request import DeleteShareGroupOffsetsRequest
+from kraft.messages.heartbeat_request import HeartbeatRequest
+from kraft.messages.join_group_request import JoinGroupRequest
+from kraft.messages.leave_group_request import LeaveGroupRequest
 from kraft.messages.share_group_describe_request import ShareGroupDescribeRequest
 from kraft.messages.share_group_heartbeat_request import ShareGroupHeartbeatRequest
+from kraft.messages.sync_group_request import SyncGroupRequest
 from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError, shortened
 
@@ -64,11 +68,17 @@ def _delete_group(step: Step, shares: ShareGroups, request: CoordinatorRequest) 
 
 
 def _refuses(step: Step, shares: ShareGroups, request: CoordinatorRequest) -> bool:
-    """Refuse a request of another protocol that names a share group."""
+    """Refuse a request of another protocol that names a share group.
+
+    The members of a classic group are unknown in it, which the classic protocol answers.
+    """
     message = getattr(request.message, "message", request.message)
     group_id = getattr(message, "group_id", "")
-    if group_id not in shares.groups:
+    if group_id not in shares.groups or isinstance(message, SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest):
         return False
+    if isinstance(message, JoinGroupRequest):
+        step.reply(request.token, KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        return True
     text = shortened(f"Group {group_id} is a share group.")
     step.reply(request.token, KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text))
     return True

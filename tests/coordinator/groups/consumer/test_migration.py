@@ -347,13 +347,18 @@ def test_a_classic_member_joins_a_consumer_group_and_leaves_it() -> None:
     assert (client.joined(), client.sync(), client.owned) == (0, 0, {})
     converge(desk, [member], [client])
     assert (len(held(member)), len(held(client))) == (1, 1)
-    assert desk.leave((client.member_id, None), ("nobody", None), ("m1", None)) == [
-        0,
-        CODES.UNKNOWN_MEMBER_ID,
-        CODES.UNKNOWN_MEMBER_ID,  # a member of the consumer protocol leaves with a heartbeat
-    ]
+    assert desk.leave((client.member_id, None), ("nobody", None)) == [0, CODES.UNKNOWN_MEMBER_ID]
     converge(desk, [member], [])
     assert held(member) == [0, 1]
+
+
+def test_an_administrator_removes_a_member_of_the_consumer_protocol() -> None:
+    """Apache: ``classicGroupLeaveToConsumerGroup`` removes members of both protocols."""
+    desk = ConsumerDesk(t=2)
+    member, other = Member(desk, "m1"), Member(desk, "m2", instance_id="i")
+    converge(desk, [member, other], [])
+    assert desk.leave(("m1", None), ("", "i")) == [0, 0]
+    assert not desk.consumer_group.members
 
 
 def test_a_static_member_changes_its_protocol_in_both_directions() -> None:

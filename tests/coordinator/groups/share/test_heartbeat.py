@@ -9,6 +9,8 @@ import pytest
 
 from kraft.coordinator.groups.share.group import ShareGroupState
 from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from kraft.messages.heartbeat_request import HeartbeatRequest
+from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.share_group_describe_request import ShareGroupDescribeRequest
 from kraft.metadata.image import ResourceType
@@ -249,14 +251,22 @@ def test_the_group_survives_a_new_coordinator() -> None:
 
 
 def test_other_protocols_cannot_use_the_group() -> None:
-    """Apache: ``Group %s is not a consumer group``, with GROUP_ID_NOT_FOUND in all APIs of other types."""
+    """Apache: requests of other types get GROUP_ID_NOT_FOUND, those of the classic protocol other errors."""
     desk = ShareDesk(t=1)
     Sharer(desk, "m")
     consumer = ConsumerGroupHeartbeatRequest(group_id=GROUP, member_id="c", member_epoch=0, rebalance_timeout_ms=1)
-    for message, version in ((consumer, 1), (desk.join_message("c"), 9), (OffsetCommitRequest(group_id=GROUP), 9)):
+    for message, version, code in (
+        (consumer, 1, ErrorCode.GROUP_ID_NOT_FOUND),
+        (OffsetCommitRequest(group_id=GROUP), 9, ErrorCode.GROUP_ID_NOT_FOUND),
+        (desk.join_message("c"), 9, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ):
         refused = desk.ask(message, version)
         assert isinstance(refused, KafkaError)
-        assert refused.code is ErrorCode.GROUP_ID_NOT_FOUND
+        assert refused.code is code
+    assert desk.ask(HeartbeatRequest(GROUP, 1, "m"), 4).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    left = desk.ask(LeaveGroupRequest(GROUP, members=[MemberIdentity("m")]), 5)
+    assert [each.error_code for each in left.members] == [ErrorCode.UNKNOWN_MEMBER_ID]
+    assert "m" in desk.share_group.members
     assert desk.core.groups == {}
 
 

@@ -1,0 +1,246 @@
+"""The consumer protocol of KIP-848, and transactions, whose levels are those of Kafka 4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from kraft.messages.registry import ApiKey
+from tests.differential.scenarios.groups import find, formed, joining
+from tests.differential.scenarios.produce import UNKNOWN_ID, find_transactions, made
+from tests.differential.scenarios.share_groups import A, B, consumer
+from tests.differential.talk import Body, Talk
+
+HEARTBEAT, DESCRIBE = ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE
+C = "A" * 21 + "w"
+INSTANCE = "instance"
+
+
+def owned(topic: Body, *partitions: int) -> list[Body]:
+    return [{"topicId": topic["topicId"], "partitions": list(partitions)}]
+
+
+def consumer_heartbeats(talk: Talk) -> None:
+    topic = made(talk, "beaten", 4)
+    made(talk, "beaten-2", 1)
+    find(talk, "cg")
+    for case, body in {
+        "no group id": consumer("", A, 0, "beaten"),
+        "no member id": consumer("cg-0", "", 0, "beaten"),
+        "no member id, epoch 1": consumer("cg-0", "", 1, "beaten"),
+        "no topics": consumer("cg-0", A, 0),
+        "empty topics": consumer("cg-0", A, 0, subscribedTopicNames=[]),
+        "no time-out": consumer("cg-0", A, 0, "beaten", rebalanceTimeoutMs=-1),
+        "null partitions": consumer("cg-0", A, 0, "beaten", topicPartitions=None),
+        "owns partitions": consumer("cg-0", A, 0, "beaten", topicPartitions=owned(topic, 0)),
+        "empty instance": consumer("cg-0", A, 0, "beaten", instanceId=""),
+        "empty rack": consumer("cg-0", A, 0, "beaten", rackId=""),
+        "unknown assignor": consumer("cg-0", A, 0, "beaten", serverAssignor="best"),
+        "epoch -2 without instance": consumer("cg-0", A, -2),
+        "epoch -3": consumer("cg-0", A, -3),
+        "no group": consumer("cg-0", A, 5),
+        "leaves no group": consumer("cg-0", A, -1),
+    }.items():
+        talk.sweep(case, HEARTBEAT, body)
+    newest = talk.versions(HEARTBEAT)[-1]
+    for case, regex, epoch in (("joins", "[", 0), ("unknown member", "[", 5), ("backreference", r"(a)\1", 0)):
+        body = consumer("cg-regex", B, epoch, subscribedTopicRegex=regex)
+        talk.ask(f"an invalid expression, {case}", HEARTBEAT, newest, body)
+    for version in talk.versions(HEARTBEAT):
+        group = f"cg-{version}-live"
+        ask = partial(_ask, talk, version, group, iter(range(100)))
+        describe = partial(_describe, talk, group)
+        first = ask("joins", A, 0, "beaten")
+        epoch = first["memberEpoch"]
+        ask("joins again", A, 0, "beaten")
+        ask("the same", A, epoch)
+        ask("a full heartbeat", A, epoch, "beaten", rebalanceTimeoutMs=30_000, topicPartitions=owned(topic, 0, 1, 2, 3))
+        ask("a later epoch", A, epoch + 1)
+        ask("an unknown member", B, epoch)
+        ask("an invalid expression", A, epoch, subscribedTopicRegex="[")
+        ask("an invalid expression, a later epoch", A, epoch + 1, subscribedTopicRegex="[")
+        describe("alone")
+        second = ask("another joins", B, 0, "beaten", serverAssignor="range")
+        ask("the first learns it", A, epoch, topicPartitions=owned(topic, 0, 1, 2, 3))
+        describe("revokes")
+        ask("the first gives up", A, epoch, topicPartitions=owned(topic, 0, 1))
+        ask("the other gets them", B, second["memberEpoch"], topicPartitions=[])
+        describe("stable")
+        ask("an assignor", A, epoch + 1, serverAssignor="range")
+        ask("an unknown topic", A, epoch + 1, "beaten", "beaten-nowhere")
+        ask("an invalid topic", A, epoch + 2, "beaten", "a b")
+        ask("an earlier epoch", A, epoch, topicPartitions=owned(topic, 0, 1))
+        ask("a static member", C, 0, "beaten-2", instanceId=INSTANCE)
+        ask("the same instance", "A" * 22, 0, "beaten-2", instanceId=INSTANCE)
+        ask("an unknown instance", C, -2, instanceId="other")
+        ask("a wrong instance", A, -1, instanceId=INSTANCE)
+        ask("a static member without its instance", C, -1)
+        ask("the second leaves", B, -1)
+        ask("and again", B, -1)
+        describe("static")
+        ask("leaves", A, -1)
+        describe("empty")
+
+
+def _ask(talk: Talk, version: int, group: str, number: Iterator[int], case: str, *body: Any, **more: Any) -> Any:
+    return talk.ask(f"{next(number)} {case}", HEARTBEAT, version, consumer(group, *body, **more))
+
+
+def _describe(talk: Talk, group: str, case: str) -> None:
+    for version in talk.versions(DESCRIBE):
+        talk.ask(f"{group} {case}", DESCRIBE, version, {"groupIds": [group]})
+
+
+def consumer_offsets(talk: Talk) -> None:
+    """OffsetCommit and OffsetFetch with member epochs, and of topics by id."""
+    topic = made(talk, "epochs", 2)
+    find(talk, "epochs")
+    joined = talk.tell(HEARTBEAT, consumer("epochs", A, 0, "epochs"))
+    epoch = joined["memberEpoch"]
+    row = {"partitionIndex": 0, "committedOffset": 3, "committedMetadata": "", "committedLeaderEpoch": -1}
+    for case, member, at, where in (
+        ("good", A, epoch, topic),
+        ("earlier epoch", A, epoch - 1, topic),
+        ("later epoch", A, epoch + 1, topic),
+        ("unknown member", B, epoch, topic),
+        ("no member", "", -1, topic),
+        ("a negative epoch", A, -1, topic),
+        ("unknown topic", A, epoch, {"name": "epochs-nowhere", "topicId": UNKNOWN_ID}),
+        ("no topic id", A, epoch, {"name": "", "topicId": "A" * 22}),
+    ):
+        rows = [{**where, "partitions": [row], "partitionIndexes": [0, 7]}]
+        commit = {"groupId": "epochs", "memberId": member, "generationIdOrMemberEpoch": at, "topics": rows}
+        talk.sweep(case, ApiKey.OFFSET_COMMIT, commit)
+        asked = {"groupId": "epochs", "memberId": member or None, "memberEpoch": at, "topics": rows}
+        for version in talk.versions(ApiKey.OFFSET_FETCH):
+            if version >= 8:
+                talk.ask(case, ApiKey.OFFSET_FETCH, version, {"groups": [asked], "requireStable": True})
+    nowhere = {"name": "epochs-nowhere", "topicId": UNKNOWN_ID}
+    both = [{**each, "partitionIndexes": [0]} for each in (topic, nowhere)]
+    talk.sweep(
+        "two topics", ApiKey.OFFSET_FETCH, {"groups": [{"groupId": "epochs", "topics": both, "memberEpoch": -1}]}
+    )
+    member, generation = formed(talk, "epochs-classic")
+    talk.ask("a consumer upgrades", HEARTBEAT, talk.latest[HEARTBEAT], consumer("epochs-classic", A, 0, "epochs"))
+    beat = {"groupId": "epochs-classic", "generationId": generation, "memberId": member}
+    talk.sweep("classic member", ApiKey.HEARTBEAT, beat)
+    talk.sweep("in a consumer group", ApiKey.HEARTBEAT, beat | {"groupId": "epochs", "memberId": A})
+    talk.sweep("other protocols", ApiKey.JOIN_GROUP, joining("epochs", protocolType="connect"))
+
+
+def transactions(talk: Talk) -> None:
+    """The errors of a transaction's requests, and of those that describe transactions."""
+    topic = made(talk, "txn")
+    find_transactions(talk, "txn")
+    find(talk, "txn-group")
+    number = iter(range(1000))
+    init = {"transactionalId": "txn", "transactionTimeoutMs": 60_000}
+    for case, more in {
+        "null id": {"transactionalId": None},
+        "empty id": {"transactionalId": ""},
+        "no time": {"transactionTimeoutMs": 0},
+        "too long": {"transactionTimeoutMs": 900_001},
+        "id without epoch": {"producerId": 7},
+        "epoch without id": {"producerEpoch": 7},
+        "unknown producer": {"producerId": 7777, "producerEpoch": 3, "transactionalId": "txn-unknown"},
+    }.items():
+        talk.sweep(case, ApiKey.INIT_PRODUCER_ID, {**init, **more})
+    started = talk.tell(ApiKey.INIT_PRODUCER_ID, init)
+    producer = {"producerId": started["producerId"], "producerEpoch": started["producerEpoch"]}
+    partitions = [{"name": topic["name"], "partitions": [0]}]
+    offsets = {"partitionIndex": 0, "committedOffset": 3, "committedMetadata": "", "committedLeaderEpoch": -1}
+    rows = [{"name": topic["name"], "partitions": [offsets]}]
+    cases: dict[str, Body] = {
+        "unknown id": {"transactionalId": "txn-nobody"},
+        "empty id": {"transactionalId": ""},
+        "other producer": {"producerId": 7777},
+        "earlier epoch": {"producerEpoch": producer["producerEpoch"] - 1},
+        "later epoch": {"producerEpoch": producer["producerEpoch"] + 1},
+        "negative epoch": {"producerEpoch": -1},
+    }
+
+    def add(case: str, body: Body, names: list[Body]) -> None:
+        old = {
+            "v3AndBelowTransactionalId": body["transactionalId"],
+            "v3AndBelowProducerId": body["producerId"],
+            "v3AndBelowProducerEpoch": body["producerEpoch"],
+            "v3AndBelowTopics": names,
+        }
+        for verify in (False, True):
+            one = {**body, "verifyOnly": verify, "topics": names}
+            for version in talk.versions(ApiKey.ADD_PARTITIONS_TO_TXN):
+                if version >= 4 or not verify:
+                    label = f"{next(number)} {case} {verify}"
+                    talk.ask(label, ApiKey.ADD_PARTITIONS_TO_TXN, version, {**old, "transactions": [one]})
+
+    for case, more in cases.items():
+        body = {"transactionalId": "txn", **producer, **more}
+        add(case, body, partitions)
+        talk.sweep(case, ApiKey.ADD_OFFSETS_TO_TXN, {**body, "groupId": "txn-group"})
+        talk.sweep(case, ApiKey.TXN_OFFSET_COMMIT, {**body, "groupId": "txn-group", "topics": rows})
+        for committed in (True, False):
+            talk.sweep(f"{case} {committed}", ApiKey.END_TXN, {**body, "committed": committed})
+        talk.sweep(f"{case}, known", ApiKey.INIT_PRODUCER_ID, {**init, **producer, **more})
+    good = {"transactionalId": "txn", **producer}
+    for case, names in {
+        "unknown topic": [{"name": "txn-nowhere", "partitions": [0]}],
+        "unknown partition": [{"name": topic["name"], "partitions": [9]}],
+        "good and unknown": [*partitions, {"name": "txn-nowhere", "partitions": [0]}],
+        "nothing": [],
+    }.items():
+        add(case, good, names)
+    for case, more in {
+        "unknown member": {"memberId": "nobody", "generationId": 1},
+        "generation alone": {"generationId": 1},
+        "unknown instance": {"memberId": "nobody", "generationId": 1, "groupInstanceId": "i"},
+        "no group": {"groupId": ""},
+        "unknown topic": {"topics": [{"name": "txn-nowhere", "partitions": [offsets]}]},
+        "no topics": {"topics": []},
+    }.items():
+        body = {**good, "groupId": "txn-group", "topics": rows, **more}
+        talk.sweep(case, ApiKey.TXN_OFFSET_COMMIT, body)
+    talk.sweep("no group", ApiKey.ADD_OFFSETS_TO_TXN, {**good, "groupId": ""})
+
+
+def listed_transactions(talk: Talk) -> None:
+    topic = made(talk, "listed-txn")
+    find_transactions(talk, "listed")
+    for name in ("listed-a", "listed-b"):
+        started = talk.tell(ApiKey.INIT_PRODUCER_ID, {"transactionalId": name, "transactionTimeoutMs": 60_000})
+    add = {
+        "v3AndBelowTransactionalId": "listed-b",
+        "v3AndBelowProducerId": started["producerId"],
+        "v3AndBelowProducerEpoch": started["producerEpoch"],
+        "v3AndBelowTopics": [{"name": topic["name"], "partitions": [0]}],
+    }
+    added = talk.tell(ApiKey.ADD_PARTITIONS_TO_TXN, add, 3)
+    assert not added["resultsByTopicV3AndBelow"][0]["resultsByPartition"][0]["partitionErrorCode"], added
+    for case, filters in {
+        "all": {},
+        "ongoing": {"stateFilters": ["Ongoing"]},
+        "lower case": {"stateFilters": ["ongoing"]},
+        "unknown state": {"stateFilters": ["Asleep", "Empty"]},
+        "a producer": {"producerIdFilters": [started["producerId"]]},
+        "nobody": {"producerIdFilters": [7777]},
+        "old": {"durationFilter": 3_600_000},
+        "young": {"durationFilter": 0},
+        "negative": {"durationFilter": -5},
+        "a pattern": {"transactionalIdPattern": "listed-.*"},
+        "a part": {"transactionalIdPattern": "sted-b"},
+        "empty pattern": {"transactionalIdPattern": ""},
+        "invalid pattern": {"transactionalIdPattern": "["},
+        "two filters": {"transactionalIdPattern": ".*-b", "stateFilters": ["Empty"]},
+    }.items():
+        for version in talk.versions(ApiKey.LIST_TRANSACTIONS):
+            if version >= (2 if "transactionalIdPattern" in filters else 1 if "durationFilter" in filters else 0):
+                answer = talk.tell(ApiKey.LIST_TRANSACTIONS, {"durationFilter": -1, **filters}, version)
+                known = [each for each in answer["transactionStates"] if each["transactionalId"].startswith("listed-")]
+                talk.note(f"LIST_TRANSACTIONS {version}: {case}", {**answer, "transactionStates": known})
+    for version in talk.versions(ApiKey.DESCRIBE_TRANSACTIONS):
+        answer = talk.tell(
+            ApiKey.DESCRIBE_TRANSACTIONS, {"transactionalIds": ["listed-a", "listed-b", "listed-c", ""]}, version
+        )
+        for each in answer["transactionStates"]:
+            each["transactionStartTimeMs"] = min(each["transactionStartTimeMs"], 1)
+        talk.note(f"DESCRIBE_TRANSACTIONS {version}", answer)
