@@ -10,8 +10,14 @@ import pytest
 
 from tests.clients import aio, confluent, kafka_python
 from tests.clients.adapter import Client
+from tests.support.newer_groups import enable_newer_groups
 from tests.support.node_process import running_node
 
+QUICK_GROUPS = {
+    f"group_{kind}_{setting}": "500"
+    for kind in ("consumer", "share")
+    for setting in ("heartbeat_interval_ms", "min_heartbeat_interval_ms")
+}
 ADAPTERS: dict[str, type[Client]] = {
     "confluent-kafka": confluent.Confluent,
     "kafka-python": kafka_python.KafkaPython,
@@ -26,7 +32,8 @@ def bootstrap_servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.T
     if given is not None:
         yield given
         return
-    with running_node(tmp_path_factory.mktemp("node") / "1") as node:
+    with running_node(tmp_path_factory.mktemp("node") / "1", **QUICK_GROUPS) as node:
+        enable_newer_groups([node.bootstrap_servers])
         yield node.bootstrap_servers
         assert node.stop() == 0, "".join(node.output)
 

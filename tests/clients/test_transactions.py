@@ -17,8 +17,10 @@ from aiokafka import errors as aioerrors
 from kafka import errors
 
 from tests.clients.aio import LoopThread
+from tests.support.copier import Copier
 from tests.support.eventually import eventually
 from tests.support.transactional_state import read_committed
+from tests.support.writer import Writer
 
 TIMEOUT_S = 30.0
 FENCED = (
@@ -161,12 +163,14 @@ class AioTransactions(TransactionalClient):
         self._loop.close()
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(adapter, id=client, marks=pytest.mark.feature(client, "transactions"))
-        for client, adapter in (("aiokafka", AioTransactions), ("kafka-python", KafkaPythonTransactions))
-    ]
-)
+def each_transactional(feature: str) -> pytest.MarkDecorator:
+    """Run a test with each of the clients."""
+    clients = ("aiokafka", AioTransactions), ("kafka-python", KafkaPythonTransactions)
+    cases = [pytest.param(kind, id=client, marks=pytest.mark.feature(client, feature)) for client, kind in clients]
+    return pytest.mark.parametrize("started", cases, indirect=True)
+
+
+@pytest.fixture
 def started(request: pytest.FixtureRequest, bootstrap_servers: str) -> Iterator[Callable[[str], TransactionalClient]]:
     """Starts a client with a transactional id."""
     clients: list[TransactionalClient] = []
@@ -189,6 +193,7 @@ def topic(fresh: Callable[[], str], bootstrap_servers: str) -> str:
     return name
 
 
+@each_transactional("transactions")
 def test_only_committed_transactions_are_read(started: Callable[[str], TransactionalClient], topic: str) -> None:
     """KIP-98: a consumer with read_committed gets the records of committed transactions only."""
     client = started(topic)
@@ -203,6 +208,7 @@ def test_only_committed_transactions_are_read(started: Callable[[str], Transacti
     assert client.read(topic, 3) == [b"0", b"2", b"open"]
 
 
+@each_transactional("transactions")
 def test_offsets_are_committed_with_their_transaction(
     started: Callable[[str], TransactionalClient], topic: str, group: str
 ) -> None:
@@ -216,6 +222,7 @@ def test_offsets_are_committed_with_their_transaction(
     assert client.committed(topic, group) == {0: 1, 1: 7}
 
 
+@each_transactional("transactions")
 def test_the_next_producer_fences_the_last(started: Callable[[str], TransactionalClient], topic: str) -> None:
     """KIP-98: the next producer with the id aborts the open transaction, and the older one cannot commit it."""
     zombie = started(topic)
@@ -228,3 +235,38 @@ def test_the_next_producer_fences_the_last(started: Callable[[str], Transactiona
     with pytest.raises(FENCED):
         zombie.commit()
     assert successor.read(topic, 1) == [b"of the successor"]
+
+
+@each_transactional("consume-transform-produce")
+def test_records_are_copied_once(
+    started: Callable[[str], TransactionalClient], fresh: Callable[[], str], topic: str, group: str
+) -> None:
+    """KIP-98: the consumed offsets and the produced records are committed as one. Every second transaction is aborted,
+    so its records are copied again; and its producer is replaced.
+    """
+    target, records = fresh(), [b"%d" % number for number in range(10)]
+    writer = started(f"{topic}-writer")
+    writer.begin()
+    for value in records:
+        writer.send(topic, value)
+    writer.commit()
+    for number in range(8):
+        copier = started(f"{topic}-copier")
+        position = copier.committed(topic, group)[0] or 0
+        batch = copier.read(topic, len(records))[position : position + 3]
+        copier.begin()
+        for value in batch:
+            copier.send(target, value)
+        copier.send_offsets(topic, group, {0: position + len(batch)})
+        (copier.abort, copier.commit)[number % 2]()
+    assert read_committed(writer.bootstrap_servers, target, 0) == records
+
+
+@pytest.mark.feature("confluent-kafka", "consume-transform-produce")
+def test_confluent_copies_records_once(bootstrap_servers: str, fresh: Callable[[], str], topic: str) -> None:
+    """As above, with the consumer's group metadata in the transaction (KIP-447)."""
+    target = fresh()
+    with Copier(bootstrap_servers, topic, target, 1) as copier, Writer(bootstrap_servers, topic, 1) as writer:
+        copier.wait_for_more(5)
+    assert copier.aborted > 0
+    assert read_committed(bootstrap_servers, target, 0) == [b"%d" % number for number in range(writer.written)]

@@ -1,4 +1,4 @@
-"""Clients that PyPI does not have: npm and Maven fetch them once, into a cache outside the checkout.
+"""Clients that PyPI does not have: npm, Maven and Go fetch them once, into a cache outside the checkout.
 
 A missing tool is an error that names the package to install, never a skipped test: a run that skips proves nothing.
 """
@@ -6,6 +6,7 @@ A missing tool is an error that names the package to install, never a skipped te
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
@@ -22,6 +23,8 @@ KAFKAJS_PACKAGES = {
     "lz4-napi": "2.10.0",
     "@bokuweb/zstd-wasm": "0.0.27",
 }
+FRANZ_GO = Path(__file__).parents[1] / "clients" / "beyond" / "franz"
+"""The module of a program with franz-go."""
 # For a JVM that lives for seconds: it does not compile for a long life, nor take all the memory there is.
 QUICK_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx256m")
 FETCH_TIMEOUT_S = 600.0
@@ -30,6 +33,8 @@ HINTS = {
     "node": "Node.js 18 or newer; Debian: apt-get install nodejs",
     "npm": "Debian: apt-get install npm",
     "java": "a JDK, 17 or newer; Debian: apt-get install openjdk-17-jdk-headless",
+    "javac": "a JDK, 17 or newer; Debian: apt-get install openjdk-17-jdk-headless",
+    "go": "Go 1.26 or newer; https://go.dev/dl",
     "mvn": "Maven; Debian: apt-get install maven",
 }
 
@@ -120,6 +125,17 @@ def maven_jars(name: str, coordinates: Sequence[str], *, transitive: bool = True
             _run([require("mvn"), "-q", "-B", "-f", str(pom), *goal], directory)
 
     return fetch_once(name, fill)
+
+
+def go_program(directory: Path) -> Path:
+    """The program that Go builds of the module in ``directory``, whose ``go.sum`` pins what it downloads."""
+    sources = [directory / name for name in ("go.mod", "go.sum", "main.go")]
+    digest = hashlib.sha256(b"".join(each.read_bytes() for each in sources)).hexdigest()[:12]
+
+    def fill(built: Path) -> None:
+        _run([require("go"), "build", "-buildvcs=false", "-o", str(built / directory.name), "."], directory)
+
+    return fetch_once(f"{directory.name}-{digest}", fill) / directory.name
 
 
 def kafkajs() -> Path:

@@ -17,6 +17,8 @@ pytestmark = pytest.mark.interop
 
 DRIVER = Path(__file__).parent / "kafkajs" / "driver.js"
 LACKS = {
+    "consumer-protocol": "kafkajs has the classic protocol only",
+    "share-consumer": "kafkajs has no share consumer",
     "static-member": "kafkajs has no static membership",
     "offsets-max-timestamp": "kafkajs asks for no offset of the greatest timestamp",
 }

@@ -40,6 +40,9 @@ LACKS = {
         ),
         ADMINISTRATION,
     ),
+    "consume-transform-produce": "kcat writes no transaction from what it reads",
+    "consumer-protocol": "librdkafka 2.0 has the classic protocol only",
+    "share-consumer": "librdkafka 2.0 has no share consumer",
     "offsets-max-timestamp": "librdkafka 2.0 asks for no offset of the greatest timestamp",
 }
 IDEMPOTENT = ("-X", "enable.idempotence=true")

@@ -54,8 +54,9 @@ public final class Driver {
         features.put("group-resume", Driver::groupResume);
         features.put("static-member", Driver::staticMember);
         features.put("alter-group-offsets", Driver::alterGroupOffsets);
-        features.put("group-protocol-consumer", Driver::groupProtocolConsumer);
+        features.put("consumer-protocol", Driver::consumerProtocol);
         features.put("transactions", Driver::transactions);
+        features.put("consume-transform-produce", Driver::consumeTransformProduce);
         features.put("describe-cluster", Driver::describeCluster);
         features.put("describe-features", Driver::describeFeatures);
         features.put("describe-topics", Driver::describeTopics);
@@ -131,9 +132,10 @@ public final class Driver {
     }
 
     static KafkaConsumer<String, String> consumer(String group, Map<String, ?> extra) {
-        var settings = settings(Map.of("auto.offset.reset", "earliest", "enable.auto.commit", false,
-                "heartbeat.interval.ms", 100, "session.timeout.ms", 6000, "fetch.max.wait.ms", 100));
+        var settings = settings(Map.of("auto.offset.reset", "earliest", "enable.auto.commit", false, "fetch.max.wait.ms", 100));
         if (group != null) settings.put("group.id", group);
+        if (!"consumer".equals(extra.get("group.protocol"))) // with the consumer protocol the broker sets them
+            settings.putAll(Map.of("heartbeat.interval.ms", 100, "session.timeout.ms", 6000));
         settings.putAll(extra);
         return new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer());
     }
@@ -299,9 +301,16 @@ public final class Driver {
     }
 
     static String groupRebalance(String assignor) throws Exception {
-        String topic = topic("group-" + assignor, 4, Map.of());
+        return groupRebalance(assignor, Map.of("partition.assignment.strategy", "org.apache.kafka.clients.consumer." + assignor));
+    }
+
+    static String consumerProtocol() throws Exception {
+        return groupRebalance("kip848", Map.of("group.protocol", "consumer"));
+    }
+
+    static String groupRebalance(String name, Map<String, ?> extra) throws Exception {
+        String topic = topic("group-" + name, 4, Map.of());
         String group = topic;
-        Map<String, ?> extra = Map.of("partition.assignment.strategy", "org.apache.kafka.clients.consumer." + assignor);
         var all = Set.copyOf(partitions(topic, 4));
         try (var first = consumer(group, extra)) {
             first.subscribe(List.of(topic));
@@ -383,16 +392,6 @@ public final class Driver {
         return "";
     }
 
-    static String groupProtocolConsumer() throws Exception {
-        String topic = topic("kip848", 1, Map.of());
-        fill(topic, 1, 1, Map.of());
-        var settings = settings(Map.of("group.id", topic, "group.protocol", "consumer", "auto.offset.reset", "earliest"));
-        try (var consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new StringDeserializer())) {
-            consumer.subscribe(List.of(topic));
-            return worksOrRefused(() -> read(consumer, 1).size());
-        }
-    }
-
     static String transactions() throws Exception {
         String topic = topic("transactions", 1, Map.of());
         try (var producer = producer(Map.of("transactional.id", topic, "max.block.ms", 10_000))) {
@@ -415,6 +414,39 @@ public final class Driver {
             check(consumer.poll(POLL).isEmpty(), "an aborted record");
         }
         return "committed and aborted";
+    }
+
+    /** Every second transaction is aborted; its records are read again, since the consumer goes back to the group's offsets. */
+    static String consumeTransformProduce() throws Exception {
+        String source = filled("source", 20);
+        String target = topic("target", 1, Map.of());
+        var partition = new TopicPartition(source, 0);
+        try (var consumer = consumer(source, Map.of("isolation.level", "read_committed", "max.poll.records", 5));
+                var producer = producer(Map.of("transactional.id", source, "max.block.ms", 10_000))) {
+            consumer.subscribe(List.of(source));
+            producer.initTransactions();
+            for (int number = 0; consumer.committed(Set.of(partition)).get(partition) == null
+                    || consumer.committed(Set.of(partition)).get(partition).offset() < 20; number++) {
+                var records = read(consumer, 5);
+                producer.beginTransaction();
+                for (var record : records) producer.send(new ProducerRecord<>(target, record.key(), record.value()));
+                long end = records.get(records.size() - 1).offset() + 1;
+                producer.sendOffsetsToTransaction(Map.of(partition, new OffsetAndMetadata(end)), consumer.groupMetadata());
+                if (number % 2 == 0) {
+                    producer.abortTransaction();
+                    var committed = consumer.committed(Set.of(partition)).get(partition);
+                    consumer.seek(partition, committed == null ? 0 : committed.offset());
+                } else {
+                    producer.commitTransaction();
+                }
+            }
+        }
+        try (var consumer = consumer(null, Map.of("isolation.level", "read_committed"))) {
+            consumer.assign(partitions(target, 1));
+            var keys = read(consumer, 20).stream().map(ConsumerRecord::key).toList();
+            equal(IntStream.range(0, 20).mapToObj(index -> "key-" + index).toList(), keys);
+        }
+        return "";
     }
 
     // ---- administration

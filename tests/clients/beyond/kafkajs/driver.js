@@ -362,6 +362,36 @@ features.transactions = async () => {
   return 'committed and aborted'
 }
 
+/** Every second transaction is aborted; its records are copied again, by the next member of the group. */
+features['consume-transform-produce'] = async () => {
+  const source = await filled('source', 20)
+  const target = await createTopic('target')
+  const settings = { transactionalId: source, idempotent: true, maxInFlightRequests: 1 }
+  await withProducer(settings, async producer => {
+    for (let copied = 0, number = 0; copied < 20; number++) {
+      const batch = await withMember(source, source, async one => {
+        await one.until(() => one.got.length > 0)
+        return one.got.slice(0, 5)
+      })
+      assert.equal(Number(batch[0].offset), copied, 'the group goes on at the last committed transaction')
+      const transaction = await producer.transaction()
+      await transaction.send({ topic: target, messages: batch.map(({ value }) => ({ value })) })
+      const offset = String(Number(batch.at(-1).offset) + 1)
+      await transaction.sendOffsets({ consumerGroupId: source, topics: [{ topic: source, partitions: [{ partition: 0, offset }] }] })
+      if (number % 2 === 0) {
+        await transaction.abort()
+      } else {
+        await transaction.commit()
+        copied = Number(offset)
+      }
+    }
+  })
+  await withMember(target, target, async one => {
+    await one.until(() => one.got.length >= 20)
+    assert.deepEqual(one.got.map(message => String(message.value)), messages(20).map(message => message.value))
+  })
+}
+
 // ---- the run
 
 async function limited (run) {
