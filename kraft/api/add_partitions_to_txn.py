@@ -47,13 +47,15 @@ ROW = Api(
 
 BROKER_VERSION = 4
 _SLICE_PARTITIONS = 500
+_TRANSACTION = 20
+"""The cost of a transaction beside that of its partitions."""
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: AddPartitionsToTxnRequest) -> Reply:
     if request.api_version >= BROKER_VERSION:
         return Parked(partial(_add_all, broker, request, message))
     transaction = _of_client(message)
-    missing = await _missing(broker, transaction)
+    missing = await _missing(broker, transaction, Turns(_SLICE_PARTITIONS))
     if missing is not None:
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=missing.topic_results)
     return Parked(partial(_add, broker, request, transaction))
@@ -72,12 +74,13 @@ async def _add(
 async def _add_all(
     broker: BrokerContext, request: Request, message: AddPartitionsToTxnRequest
 ) -> AddPartitionsToTxnResponse:
-    response = AddPartitionsToTxnResponse()
+    response, turns = AddPartitionsToTxnResponse(), Turns(_SLICE_PARTITIONS)
     for transaction in message.transactions:
-        result = await _missing(broker, transaction)
+        result = await _missing(broker, transaction, turns)
         if result is None:
             result = await _result(broker, request, transaction)
         response.results_by_transaction.append(result)
+        await turns.spend(_TRANSACTION)
     return response
 
 
@@ -95,10 +98,10 @@ async def _result(
 
 
 async def _missing(
-    broker: BrokerContext, transaction: AddPartitionsToTxnTransaction
+    broker: BrokerContext, transaction: AddPartitionsToTxnTransaction, turns: Turns
 ) -> AddPartitionsToTxnResult | None:
     """Return the response if the cluster lacks a partition, else None."""
-    turns, missing = Turns(_SLICE_PARTITIONS), False
+    missing = False
     result = AddPartitionsToTxnResult(transactional_id=transaction.transactional_id)
     for topic in transaction.topics:
         count = broker.replicas.partition_count(topic.name)
@@ -110,6 +113,7 @@ async def _missing(
             partitions.append(AddPartitionsToTxnPartitionResult(index, code))
             await turns.spend()
         result.topic_results.append(AddPartitionsToTxnTopicResult(topic.name, partitions))
+        await turns.spend()
     return result if missing else None
 
 

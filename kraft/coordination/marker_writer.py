@@ -72,6 +72,8 @@ class MarkerWriter:
                 for index in topic.partition_indexes:
                     results.partitions.append(await self._append(marker, topic.name, index, uncommitted))
                     await turns.spend()
+                await turns.spend()
+            await turns.spend()
         for each in uncommitted:
             each.result.error_code = ErrorCode.REQUEST_TIMED_OUT
             with trio.move_on_at(deadline):
@@ -81,6 +83,7 @@ class MarkerWriter:
                     each.result.error_code = _code(refused)
                 else:
                     each.result.error_code = ErrorCode.NONE
+            await turns.spend()
         return response
 
     async def _append(

@@ -7,12 +7,18 @@ import struct
 import pytest
 
 from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
+from kraft.messages.write_txn_markers_request import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from kraft.records.batch import iter_headers
 from kraft.rpc.client import Connection
 from kraft.testing import embedded_node
 from kraft.wire.errors import ErrorCode
 from tests.api.transactions import PRODUCER, READ_COMMITTED, UNVERIFIED, end, write
 from tests.support.nodes import connected
+from tests.support.steps import steps_of_tasks
 from tests.support.talk import batch, fetch, list_offset, produce, records_in
 
 
@@ -43,6 +49,19 @@ async def test_the_log_knows_the_producer_of_a_marker(broker: Connection, topic:
 async def test_each_partition_has_a_result(broker: Connection, topic: str) -> None:
     assert await end(broker, topic, 0, 7) == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert await end(broker, "absent") == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+async def test_many_markers_leave_turns_to_other_requests() -> None:
+    """Turns: "Long work gives the event loop's turn away": while it appends, and while it waits for the commits."""
+    markers = [
+        WritableTxnMarker(PRODUCER + number, 0, False, [WritableTxnMarkerTopic("orders", [0])], 5)
+        for number in range(1000)
+    ]
+    async with embedded_node(topics={"orders": 1}) as node, connected(node) as broker:
+        async with steps_of_tasks("connection") as steps:
+            await broker.request(WriteTxnMarkersRequest(markers=markers), 1)
+        # Slices of 20: three costs for a marker at the append, and one at the commit.
+        assert steps.count >= (3 + 1) * 1000 // 20
 
 
 async def test_an_earlier_producer_epoch_is_fenced(broker: Connection, topic: str) -> None:

@@ -20,6 +20,27 @@ class Steps(trio.abc.Instrument):
         self.count += task is self.task
 
 
+@attrs.define(eq=False)
+class StepsByName(trio.abc.Instrument):
+    """Counts the steps of the tasks whose name begins with ``prefix``, such as the connections of a node."""
+
+    prefix: str
+    count: int = 0
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.count += task.name.startswith(self.prefix)
+
+
+@asynccontextmanager
+async def steps_of_tasks(prefix: str) -> AsyncIterator[StepsByName]:
+    steps = StepsByName(prefix)
+    trio.lowlevel.add_instrument(steps)
+    try:
+        yield steps
+    finally:
+        trio.lowlevel.remove_instrument(steps)
+
+
 @asynccontextmanager
 async def steps_of_this_task() -> AsyncIterator[Steps]:
     steps = Steps(trio.lowlevel.current_task())
