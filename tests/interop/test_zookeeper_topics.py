@@ -45,9 +45,10 @@ from kraft.zookeeper.znodes.admin import (
     encode_reassignment,
 )
 from kraft.zookeeper.znodes.cluster import config_path, decode_config
+from kraft.zookeeper.znodes.controllers import CONTROLLER, CONTROLLER_EPOCH
 from tests.interop.traffic import TIMEOUT_S, Traffic
 from tests.support.apache_process import APACHE_3
-from tests.support.apache_tool import ELECTION, REASSIGNMENT, TOPICS, apache_tool
+from tests.support.apache_tool import ELECTION, REASSIGNMENT, TOPICS, ZOOKEEPER_SHELL, apache_tool
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS, Kind
 from tests.support.same_requests import OTHER, BothClusters, both_clusters
@@ -305,6 +306,26 @@ def test_topics_are_created_when_clients_need_them(cluster: LegacyCluster) -> No
     with cluster.client() as client:
         offsets = decode_config("offsets", client.get(config_path("topics", "__consumer_offsets"))[0])
     assert offsets["cleanup.policy"] == "compact"
+
+
+def test_zookeeper_shell_shows_the_cluster_and_moves_the_controller(cluster: LegacyCluster) -> None:
+    """zookeeper-shell of 3.9: the registrations, and the deletion of /controller, after which another epoch begins."""
+
+    def shell(*command: str) -> str:
+        return apache_tool(ZOOKEEPER_SHELL, "-server", cluster.zookeeper.address, *command, kind=APACHE_3)
+
+    def epoch() -> str:
+        return shell("get", CONTROLLER_EPOCH).splitlines()[-1]
+
+    assert "[1, 2]" in shell("ls", "/brokers/ids").splitlines()
+    registered = json.loads(shell("get", "/brokers/ids/2").splitlines()[-1])
+    assert registered["endpoints"] == [f"PLAINTEXT://{cluster.brokers[2].bootstrap_servers}"]
+    assert epoch() == "1"
+    shell("delete", CONTROLLER)
+    eventually(lambda: cluster.controller() is not None, TIMEOUT_S)
+    assert epoch() == "2"
+    cluster.create_topic("orders", (1, 2))
+    wait_until_shown(cluster, "orders", 1, leader=1)
 
 
 def test_znodes_of_older_tools_still_work(cluster: LegacyCluster) -> None:

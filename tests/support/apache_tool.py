@@ -30,6 +30,7 @@ REASSIGNMENT = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 SHARE_GROUPS = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 STORAGE = "kafka.tools.StorageTool"
 TOPICS = "org.apache.kafka.tools.TopicCommand"
+ZOOKEEPER_SHELL = "org.apache.zookeeper.ZooKeeperMainWithTlsSupportForKafka"
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 
 
