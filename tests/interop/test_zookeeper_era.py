@@ -19,7 +19,7 @@ from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, leg
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(600)]
 
-APACHE_ID, OUR_ID = 1, 2
+APACHE_ID, OUR_ID, THIRD_ID = 1, 2, 3
 TOPIC = "orders"
 FORCED = "control.plane.force.controller.requests.enable"
 NO_CONTROLLER = -1
@@ -284,16 +284,25 @@ def test_a_minute_without_zookeeper_loses_nothing_acknowledged(tmp_path: Path, k
         assert controller_of(cluster) == 1
 
 
-def test_the_controller_changes_between_both_kinds_under_load(cluster: LegacyCluster) -> None:
+@pytest.mark.parametrize("has_control_plane", [False, True], ids=["one plane", "control plane"])
+def test_the_controller_changes_between_both_kinds_under_load(tmp_path: Path, has_control_plane: bool) -> None:
     """By kill -9 and by SIGTERM, both ways: each controller leads the brokers of the other kind, nothing
     acknowledged is lost or there twice, and the replicas end alike.
     """
-    third_id = 3
-    cluster.add(third_id, APACHE)
-    everyone = {APACHE_ID, OUR_ID, third_id}
+    with legacy_cluster(tmp_path, **SETTINGS) as cluster:
+        for node_id, kind in ((APACHE_ID, APACHE), (OUR_ID, OURS), (THIRD_ID, APACHE)):
+            broker = cluster.prepare(node_id, kind)
+            if has_control_plane:
+                broker.settings = {**broker.settings, **broker.with_control_plane()}
+            broker.start()
+        change_controllers(cluster)
+
+
+def change_controllers(cluster: LegacyCluster) -> None:
+    everyone = {APACHE_ID, OUR_ID, THIRD_ID}
     traffic = Traffic(cluster.bootstrap_servers)
-    create(traffic, "__consumer_offsets", [OUR_ID, APACHE_ID, third_id])
-    create(traffic, TOPIC, [OUR_ID, APACHE_ID, third_id], [APACHE_ID, third_id, OUR_ID], [third_id, OUR_ID, APACHE_ID])
+    create(traffic, "__consumer_offsets", [OUR_ID, APACHE_ID, THIRD_ID])
+    create(traffic, TOPIC, [OUR_ID, APACHE_ID, THIRD_ID], [APACHE_ID, THIRD_ID, OUR_ID], [THIRD_ID, OUR_ID, APACHE_ID])
     wait_until_in_sync(traffic, everyone)
     kinds = []
     with Writer(cluster.bootstrap_servers, TOPIC, 3) as writer:
@@ -315,7 +324,7 @@ def test_the_controller_changes_between_both_kinds_under_load(cluster: LegacyClu
     assert writer.failures == []
     traffic.written[TOPIC] = [str(number) for number in range(writer.written)]
     traffic.assert_all_is_there(TOPIC)
-    eventually(lambda: logs(cluster, OUR_ID, 3) == logs(cluster, APACHE_ID, 3) == logs(cluster, third_id, 3), TIMEOUT_S)
+    eventually(lambda: logs(cluster, OUR_ID, 3) == logs(cluster, APACHE_ID, 3) == logs(cluster, THIRD_ID, 3), TIMEOUT_S)
 
 
 def controller_of(cluster: LegacyCluster) -> int:
