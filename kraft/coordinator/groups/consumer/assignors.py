@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Mapping
+from itertools import chain
 from uuid import UUID
 
 import attrs
@@ -70,25 +71,39 @@ def assign_uniform(members: list[AssignedMember], counts: Mapping[UUID, int]) ->
 
 
 def _homogeneous(members: list[AssignedMember], counts: Mapping[UUID, int]) -> Steps[Shares]:
+    """Some members get one partition more than others: first those that keep it, then the last members."""
     topics = sorted(members[0].topics)
     quota, extra = divmod(sum(counts[topic_id] for topic_id in topics), len(members))
     shares: Shares = {}
     taken: dict[UUID, set[int]] = {topic_id: set() for topic_id in topics}
+    revoked: dict[tuple[UUID, int], None] = {}
     left: dict[str, int] = {}
     for place, member in enumerate(members):
-        space = quota + (place < extra)
+        space = quota + (extra > 0)
         kept: dict[UUID, set[int]] = {}
         for topic_id in topics:
             previous = sorted(each for each in member.previous.get(topic_id, ()) if each < counts[topic_id])
-            stays = [each for each in previous if each not in taken[topic_id]][:space]
+            mine = [each for each in previous if each not in taken[topic_id]]
+            stays = mine[:space]
+            revoked.update(dict.fromkeys((topic_id, each) for each in mine[space:]))
             if stays:
                 kept[topic_id] = set(stays)
                 space -= len(stays)
                 taken[topic_id].update(stays)
             yield 1 + len(previous) // 10
+        if extra and not (space and len(members) - place > extra):
+            extra -= 1
+        elif extra:
+            space -= 1
         shares[member.member_id] = kept
         left[member.member_id] = space
-    free = ((topic_id, each) for topic_id in topics for each in range(counts[topic_id]) if each not in taken[topic_id])
+    unowned = (
+        (topic_id, each)
+        for topic_id in topics
+        for each in range(counts[topic_id])
+        if each not in taken[topic_id] and (topic_id, each) not in revoked
+    )
+    free = chain(unowned, ((topic_id, each) for topic_id, each in revoked if each not in taken[topic_id]))
     for member_id, space in left.items():
         for _ in range(space):
             topic_id, partition = next(free)

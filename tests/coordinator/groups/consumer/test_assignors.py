@@ -47,17 +47,21 @@ def test_each_partition_has_one_owner_that_subscribes(
 
 @given(st.integers(1, 6), st.integers(1, 6), counts_of_topics)
 def test_uniform_is_even_and_sticky_with_equal_subscriptions(size: int, then: int, counts: dict[UUID, int]) -> None:
-    """``UniformHomogeneousAssignmentBuilder``: a member keeps its partitions up to its quota."""
+    """``UniformHomogeneousAssignmentBuilder``: a member keeps its partitions up to its quota. The members that keep one
+    more come before those that would get one.
+    """
     everything = frozenset(TOPICS)
     before = finished(assign_uniform(members([everything] * size), counts))
     after = finished(assign_uniform(members([everything] * then, before), counts))
     for shares in (before, after):
         assert sizes(shares)[-1] - sizes(shares)[0] <= 1
     quota, extra = divmod(sum(counts.values()), then)
+    had = [sum(map(len, before[f"m{number}"].values())) for number in range(min(size, then))]
+    kept = 0
     for number in range(min(size, then)):
-        old, new = before[f"m{number}"], after[f"m{number}"]
-        kept = sum(len(new.get(topic, set()) & partitions) for topic, partitions in old.items())
-        assert kept == min(sum(map(len, old.values())), quota + (number < extra))
+        new = after[f"m{number}"]
+        kept += sum(len(new.get(topic, set()) & some) for topic, some in before[f"m{number}"].items())
+    assert kept == sum(min(each, quota) for each in had) + min(extra, sum(each > quota for each in had))
 
 
 def test_uniform_balances_each_topic_among_its_subscribers() -> None:
