@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 import attrs
 
 from kraft.config.log_settings import GroupSettings
+from kraft.config.offset_reset import OFFSET_RESET
 from kraft.config.setting import (
     ConfigError,
     ConfigKey,
@@ -55,7 +56,10 @@ class GroupConfigs:
         2000, "The records of a partition that the share group has in flight at most.", limit=at_least(100)
     )
     share_auto_offset_reset: str = string(
-        "latest", "Where the share group begins to read a partition.", limit=one_of("latest", "earliest")
+        "latest",
+        "Where the share group begins to read a partition: earliest, latest, or by_duration: and an ISO 8601 duration "
+        "before now.",
+        limit=OFFSET_RESET,
     )
     share_isolation_level: str = string(
         "read_uncommitted",

@@ -18,6 +18,7 @@ from kraft.broker.leadership import Leadership
 from kraft.broker.share.partition import SharePartition, SharePartitionSettings
 from kraft.broker.share.runs import NO_LOCK, ShareTransition, StateChange
 from kraft.broker.share.session import SessionKey, ShareSessionCache
+from kraft.config import offset_reset
 from kraft.config.broker import NodeConfig
 from kraft.coordination.share_channel import ShareStateChannel
 from kraft.coordinator.share.core import ShareStateRequest
@@ -187,10 +188,23 @@ class SharePartitions:
         return core
 
     async def _reset_offset(self, group_id: str, hosted: HostedPartition) -> int:
-        """Return where a new group begins (``share.auto.offset.reset``)."""
-        reset = self.group_config(group_id).get("share.auto.offset.reset", "latest")
-        if reset == "earliest":
+        """Return where a new group begins (``share.auto.offset.reset``): at the end, if no record is as young.
+
+        Raises:
+            KafkaError: KAFKA_STORAGE_ERROR, or as ``Log.offset_for_timestamp``.
+        """
+        reset = self.group_config(group_id).get(offset_reset.NAME, offset_reset.LATEST)
+        if reset == offset_reset.EARLIEST:
             return hosted.log.log_start_offset
+        if reset.startswith(offset_reset.BY_DURATION):
+            period_ms = offset_reset.duration_ms(reset.removeprefix(offset_reset.BY_DURATION)) or 0
+            since_ms = max(self.world.clock.now_ms() - period_ms, 0)
+            try:
+                found = await hosted.log.offset_for_timestamp(since_ms, self.world.compute)
+            except OSError as error:
+                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+            if found is not None:
+                return min(found.offset, hosted.high_watermark)
         return hosted.high_watermark
 
     def write(

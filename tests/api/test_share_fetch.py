@@ -107,6 +107,17 @@ class TestAcquiring:
             desk.produce(b"old")
             assert await desk.member("m").acquired() == [(0, 0, 1)]
 
+    @pytest.mark.parametrize(("duration", "expected"), [("P40000D", [(0, 1, 1)]), ("PT0S", [])])
+    async def test_a_group_may_begin_a_duration_ago(
+        self, tmp_path: Path, autojump_clock: object, duration: str, expected: list[tuple[int, int, int]]
+    ) -> None:
+        """``by_duration``: at the first record that is as young, or else at the end."""
+        async with share_broker(tmp_path) as desk:
+            await desk.configure(share_auto_offset_reset=f"by_duration:{duration}")
+            await desk.initialize(start_offset=-1)
+            desk.produce(b"a", b"b")
+            assert await desk.member("m").acquired() == expected
+
     async def test_deleted_records_are_not_waited_for(self, tmp_path: Path, autojump_clock: object) -> None:
         """``SharePartition.updateCacheAndOffsets``: the start offset follows that of the log."""
         async with share_broker(tmp_path) as desk:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kraft.config.group import check_group_configs
+from kraft.config.offset_reset import duration_ms
 from kraft.config.setting import ConfigError
 
 SESSION, INTERVAL = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
@@ -53,6 +54,32 @@ def test_the_settings_of_share_groups_have_limits_too() -> None:
 def test_an_unknown_word(name: str, value: str) -> None:
     with pytest.raises(ConfigError):
         check_group_configs({name: value}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "period_ms"),
+    [
+        ("PT0S", 0),
+        ("P1DT6H", 108_000_000),
+        ("pt1h-1m", 3_540_000),
+        ("PT2.5S", 2500),
+        ("PT-2.5S", -2500),
+        ("-P1D", -86_400_000),
+        ("PT2,0019S", 2001),
+        *((each, None) for each in ("", "P", "PT", "P1DT", "1D", "P1H", "PT1D", "PT1S ", "P1Y", "PT1.1M", "PT\u0661S")),
+    ],
+)
+def test_durations_are_those_of_java(text: str, period_ms: int | None) -> None:
+    """``java.time.Duration.parse``."""
+    assert duration_ms(text) == period_ms
+
+
+def test_a_group_may_begin_a_duration_ago() -> None:
+    """``ShareGroupAutoOffsetResetStrategy``: a negative duration is refused."""
+    check_group_configs({"share.auto.offset.reset": "by_duration:PT6H"}, {})
+    for value in ("by_duration", "by_duration:", "by_duration:-PT6H", "by_duration:6h", "BY_DURATION:PT6H"):
+        with pytest.raises(ConfigError, match="or of the format 'by_duration"):
+            check_group_configs({"share.auto.offset.reset": value}, {})
 
 
 def test_an_unknown_setting() -> None:

@@ -127,6 +127,14 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         )
     ],
     "consumer_offsets": [Allowed("*: a consumer upgrades", "*", CRASHES)],
+    "share_beginnings": [
+        Allowed(
+            "SHARE_FETCH *: begins by_duration:PT*",
+            "*rror*",
+            "If no record is as young as by_duration asks, the group begins at the end; Apache Kafka refuses each fetch"
+            " until there is one.",
+        )
+    ],
     "share_outcomes": _SHARE_TEXTS,
     "share_acknowledgements": _SHARE_TEXTS,
     "update_features": [

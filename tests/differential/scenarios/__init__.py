@@ -94,6 +94,7 @@ NEWEST_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         share_fetches.share_acquisition,
         share_fetches.share_outcomes,
         share_fetches.share_acknowledgements,
+        share_fetches.share_beginnings,
         share_fetches.share_isolation,
         new_groups.consumer_heartbeats,
         new_groups.consumer_offsets,

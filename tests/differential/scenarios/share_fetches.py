@@ -8,7 +8,7 @@ from typing import Any
 from kraft.messages.registry import ApiKey
 from kraft.records.record import encode_batch
 from tests.differential.scenarios.produce import UNKNOWN_ID, batch, made, produced, records
-from tests.differential.scenarios.share_groups import A, B, configured, joined
+from tests.differential.scenarios.share_groups import GROUP_RESOURCE, A, B, configured, joined
 from tests.differential.scenarios.shares import on, wanted
 from tests.differential.talk import Body, Talk
 
@@ -256,6 +256,59 @@ def share_acknowledgements(talk: Talk) -> None:
         talk.tell(FETCH, fetch(more, 0, rows(topic_id)), version)
         talk.tell(ACKNOWLEDGE, acknowledge(more, -1), version)
         steps.ask("another acquires what the first had", FETCH, fetch(more, 0, rows(topic_id), member=B))
+
+
+def share_beginnings(talk: Talk) -> None:
+    """Where a group begins to read: the values of ``share.auto.offset.reset``. The records are years old."""
+    topic_id = written(talk, "share-beginnings", 2)
+    for value in ("earliest", "latest", "by_duration:P36500D", "by_duration:PT0S", "by_duration:PT1H"):
+        group = f"begins {value}"
+        configured(talk, group, share_auto_offset_reset=value)
+        joined(talk, group, A, "share-beginnings")
+        steps = Steps(talk, talk.versions(FETCH)[-1], group, topic_id)
+        steps.fetch("begins", 0, rows(topic_id), maxWaitMs=500)
+    for name, values in GROUP_CONFIGS.items():
+        for value in values:
+            change = {"name": name, "configOperation": 0, "value": value}
+            resource = {"resourceType": GROUP_RESOURCE, "resourceName": "group-configs", "configs": [change]}
+            body = {"resources": [resource], "validateOnly": True}
+            talk.sweep(f"{name} {value!r}", ApiKey.INCREMENTAL_ALTER_CONFIGS, body)
+
+
+GROUP_CONFIGS = {
+    "share.auto.offset.reset": (
+        *(
+            "earliest",
+            "Latest",
+            "none",
+            "",
+            "by_duration",
+            "by_duration:",
+            "by_duration:PT0S",
+            "by_duration:P1DT2H3M4.5S",
+        ),
+        *(
+            "by_duration:pt1h",
+            "by_duration:-PT1S",
+            "by_duration:PT-1S",
+            "by_duration:P",
+            "by_duration:PT",
+            "by_duration:1",
+        ),
+        *("by_duration:P1Y", "by_duration:P1H", "by_duration: PT1S", "By_Duration:PT1S"),
+    ),
+    "share.isolation.level": ("read_committed", "read_uncommitted", "READ_COMMITTED", ""),
+    "share.record.lock.duration.ms": ("999", "14999", "15000", "60000", "60001", "x", ""),
+    "share.delivery.count.limit": ("1", "2", "10", "11"),
+    "share.partition.max.record.locks": ("99", "100", "4000", "4001"),
+    "share.session.timeout.ms": ("44999", "45000", "60000", "60001", "5000"),
+    "share.heartbeat.interval.ms": ("4999", "5000", "15000", "15001"),
+    "share.renew.acknowledge.enable": ("true", "FALSE", "yes"),
+    "share.assignment.interval.ms": ("-1", "0", "15000", "15001"),
+    "consumer.session.timeout.ms": ("44999", "45000", "60001"),
+    "consumer.heartbeat.interval.ms": ("4999", "5000", "15001"),
+    "share.nothing": ("1",),
+}
 
 
 def share_isolation(talk: Talk) -> None:
