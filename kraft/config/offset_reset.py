@@ -45,8 +45,8 @@ def _refusal(value: str) -> str | None:
         if period_ms is not None and period_ms >= 0:
             return None
     return (
-        f"Invalid value `{value}` for configuration {NAME}. The value must be either 'earliest', 'latest' or of the format"
-        " 'by_duration:<PnDTnHnMn.nS>'."
+        f"Invalid value `{value}` for configuration {NAME}. The value must be either 'earliest', 'latest' or of the "
+        "format 'by_duration:<PnDTnHnMn.nS>'."
     )
 
 
