@@ -84,6 +84,7 @@ class Acknowledgements:
             raise KafkaError(ErrorCode.INVALID_RECORD_STATE, f"Group {group_id} does not renew locks, topic {name}.")
         led, core = broker.shares.find(SharePartitionKey(group_id, *where))
         transition = core.acknowledge(trio.current_time(), member_id, batches)
+        broker.shares.metrics.acknowledged(batches)
         self.pending[where] = broker.shares.write(led, transition.changes, transition)
 
     async def wait(self) -> dict[SharedPartition, KafkaError | None]:

@@ -13,6 +13,7 @@ from kraft.coordination.groups import Groups
 from kraft.coordinator.groups.consumer.group import ConsumerGroupState
 from kraft.coordinator.groups.core import GroupCoordinator
 from kraft.coordinator.groups.group import GroupState
+from kraft.coordinator.groups.share.group import ShareGroupState
 from kraft.metrics import Registry
 
 _OLD = ("kafka.coordinator.group", "GroupMetadataManager")
@@ -42,7 +43,12 @@ def declare_group_metrics(registry: Registry, groups: Groups) -> None:
         registry.gauge(*_NEW, "group-count", partial(total, count), protocol=protocol)
     for consumer_state in ConsumerGroupState:
         count = partial(_consumers_in_state, state=consumer_state)
-        registry.gauge(*_NEW, "consumer-group-count", partial(total, count), state=consumer_state.value.lower())
+        registry.gauge(*_NEW, "consumer-group-count", partial(total, count), state=consumer_state.value)
+    for share_state in ShareGroupState:
+        count = partial(_sharers_in_state, state=share_state)
+        registry.gauge(*_NEW, "share-group-count", partial(total, count), state=share_state.value)
+    for is_active, name in ((True, "active"), (False, "loading")):
+        registry.gauge(*_NEW, "num-partitions", partial(groups.partition_count, is_active=is_active), state=name)
 
 
 def _in_state(core: GroupCoordinator, *, state: GroupState) -> int:
@@ -51,3 +57,7 @@ def _in_state(core: GroupCoordinator, *, state: GroupState) -> int:
 
 def _consumers_in_state(core: GroupCoordinator, *, state: ConsumerGroupState) -> int:
     return sum(group.state is state for group in core.consumers.committed.values())
+
+
+def _sharers_in_state(core: GroupCoordinator, *, state: ShareGroupState) -> int:
+    return sum(group.state() is state for group in core.shares.committed.values())

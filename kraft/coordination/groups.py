@@ -119,6 +119,10 @@ class Groups:
         """Return the cores of all loaded partitions that this broker leads."""
         return [shard.core for shard in self._shards.all() if shard.is_active]
 
+    def partition_count(self, *, is_active: bool) -> int:
+        """Return how many partitions this broker coordinates, or still loads."""
+        return sum(shard.is_active is is_active for shard in self._shards.all())
+
     def end_transaction(self, index: int, ending: EndTransaction) -> ReplySlot:
         """Begin to write a marker to one partition, and return the pending reply.
 

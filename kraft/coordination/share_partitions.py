@@ -21,6 +21,7 @@ from kraft.broker.share.session import SessionKey, ShareSessionCache
 from kraft.config import offset_reset
 from kraft.config.broker import NodeConfig
 from kraft.coordination.share_channel import ShareStateChannel
+from kraft.coordination.share_metrics import ShareMetrics
 from kraft.coordinator.share.core import ShareStateRequest
 from kraft.coordinator.share.state import NO_START_OFFSET, SharePartitionKey
 from kraft.messages import (
@@ -111,6 +112,7 @@ class SharePartitions:
     replicas: Replicas
     world: World
     channel: ShareStateChannel
+    metrics: ShareMetrics
     sessions: ShareSessionCache = attrs.field(init=False)
     _by_key: dict[SharePartitionKey, LedSharePartition] = attrs.Factory(dict)
     _writers: list[LedSharePartition] = attrs.Factory(list)
@@ -172,6 +174,7 @@ class SharePartitions:
 
     async def _load(self, led: LedSharePartition) -> SharePartition:
         hosted, key = led.hosted, led.key
+        began_s = self.world.seconds()
         data = read_request.PartitionData(key.partition, hosted.state.leader_epoch)
         state = await self.channel.request(ShareStateRequest(key, data))
         start_offset = state.start_offset
@@ -185,6 +188,7 @@ class SharePartitions:
         if not led.is_current:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         core.move_start(hosted.log.log_start_offset)
+        self.metrics.loaded(key, hosted.topic, core, self.world.seconds() - began_s)
         return core
 
     async def _reset_offset(self, group_id: str, hosted: HostedPartition) -> int:
@@ -262,6 +266,7 @@ class SharePartitions:
     def _drop(self, led: LedSharePartition) -> None:
         if self._by_key.get(led.key) is led:
             del self._by_key[led.key]
+            self.metrics.dropped(led.key, led.hosted.topic)
         led.leadership = None
         led.wake()
 

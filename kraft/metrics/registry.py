@@ -40,7 +40,7 @@ class Registry:
     clock: Clock = time.perf_counter
     _metrics: dict[MetricName, Instrument] = attrs.field(factory=dict, init=False)
 
-    def gauge(self, group: str, type: str, name: str, read: Callable[[], float], **tags: str) -> Gauge:
+    def gauge(self, group: str, type: str, name: str, read: Callable[[], float], /, **tags: str) -> Gauge:
         key = _key(group, type, name, tags)
         if key in self._metrics:
             raise ValueError(f"metric {key} is registered already")

@@ -51,6 +51,7 @@ from kraft.coordination.groups import Groups
 from kraft.coordination.marker_writer import MarkerWriter
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.coordination.share_channel import ShareStateChannel
+from kraft.coordination.share_metrics import ShareMetrics
 from kraft.coordination.share_offsets import ShareOffsets
 from kraft.coordination.share_partitions import SharePartitions
 from kraft.coordination.share_states import ShareStates
@@ -360,7 +361,7 @@ class Node:
         share_channel = ShareStateChannel(
             config, replicas, share_states, connect_to, lambda: auto_topics.create([SHARE_STATE_TOPIC])
         )
-        shares = SharePartitions(config, replicas, self.world, share_channel)
+        shares = SharePartitions(config, replicas, self.world, share_channel, ShareMetrics(self.registry))
         groups = Groups(replicas, self.world, group_settings(config), interval_ms, share_channel.request)
         writer = MarkerWriter(config, replicas, groups, self.world.clock)
         transactions = Transactions(config, replicas, self.world, producer_ids.take, connect_to, writer.write)

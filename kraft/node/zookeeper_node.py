@@ -43,6 +43,7 @@ from kraft.coordination.groups import Groups
 from kraft.coordination.marker_writer import MarkerWriter
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.coordination.share_channel import ShareStateChannel
+from kraft.coordination.share_metrics import ShareMetrics
 from kraft.coordination.share_offsets import ShareOffsets
 from kraft.coordination.share_partitions import SharePartitions
 from kraft.coordination.share_states import ShareStates
@@ -267,7 +268,7 @@ class ZooKeeperNode:
         # These never run: share groups need a metadata quorum.
         share_states = ShareStates(config, replicas, world)
         share_channel = ShareStateChannel(config, replicas, share_states, connect_to, lambda: None)
-        shares = SharePartitions(config, replicas, world, share_channel)
+        shares = SharePartitions(config, replicas, world, share_channel, ShareMetrics(self.registry))
         interval_ms = config.groups.offsets_retention_check_interval_ms
         groups = Groups(replicas, world, group_settings(config), interval_ms, share_channel.request)
         writer = MarkerWriter(config, replicas, groups, world.clock)

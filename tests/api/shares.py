@@ -15,6 +15,7 @@ from kraft.api import initialize_share_group_state, read_share_group_state, shar
 from kraft.api.context import BrokerContext
 from kraft.config.properties import from_mapping
 from kraft.coordination.share_channel import ShareStateChannel
+from kraft.coordination.share_metrics import ShareMetrics
 from kraft.coordination.share_partitions import SharePartitions
 from kraft.coordination.share_states import ShareStates
 from kraft.messages.config_record import ConfigRecord
@@ -52,6 +53,7 @@ from kraft.messages.share_fetch_request import (
 )
 from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.image import ResourceType
+from kraft.metrics import Registry
 from kraft.rpc.channel import ConnectionInfo, Request, response_of
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import KafkaError
@@ -202,7 +204,7 @@ async def share_broker(path: Path, partitions: int = 1, **settings: str) -> Asyn
     replicas = broker.replicas
     states = ShareStates(config, replicas, replicas.world)
     channel = ShareStateChannel(config, replicas, states, cast(Any, None), lambda: None)
-    shares = SharePartitions(config, replicas, replicas.world, channel)
+    shares = SharePartitions(config, replicas, replicas.world, channel, ShareMetrics(Registry()))
     context = attrs.evolve(serving(replicas), config=config, share_states=states, shares=shares)
     desk = ShareBroker(broker, context)
     await replicas.registered(5)

@@ -21,6 +21,9 @@ class Cores:
     def active_cores(self) -> list[GroupCoordinator]:
         return self.cores
 
+    def partition_count(self, *, is_active: bool) -> int:
+        return len(self.cores) if is_active else 0
+
 
 def test_groups_are_counted_by_protocol_and_state() -> None:
     classic, consumer = Desk(), ConsumerDesk(t=2)
@@ -31,7 +34,7 @@ def test_groups_are_counted_by_protocol_and_state() -> None:
         return [registry.get(f"{type_and_name},{tag}").value for tag in tags]
 
     def states() -> list[float]:
-        names = ("empty", "assigning", "reconciling", "stable")
+        names = ("Empty", "Assigning", "Reconciling", "Stable")
         return counts(f"{new},name=consumer-group-count", *(f"state={name}" for name in names))
 
     old, new = "kafka.coordinator.group:type=GroupMetadataManager", "kafka.server:type=group-coordinator-metrics"

@@ -25,6 +25,8 @@ from kraft.broker.share.runs import NO_LOCK, RecordState, Run, Runs, ShareTransi
 from kraft.wire.errors import ErrorCode, KafkaError
 
 RENEW = 4
+ACKNOWLEDGEMENT_TYPES = {1: "Accept", 2: "Release", 3: "Reject", RENEW: "Renew"}
+"""Kafka's names of the types. A gap is none of them."""
 _OUTCOMES = {0: RecordState.ARCHIVED, 1: RecordState.ACKNOWLEDGED, 2: RecordState.AVAILABLE, 3: RecordState.ARCHIVED}
 """The outcomes by the types of acknowledgements: gap, accept, release, reject."""
 _MIN_DELIVERIES_TO_THROTTLE = 2
