@@ -11,6 +11,8 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from kraft.coordinator.groups.consumer.records import KINDS as CONSUMER_GROUPS
+from kraft.coordinator.groups.share.records import KINDS as SHARE_GROUPS
 from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.messages.group_metadata_key import GroupMetadataKey
@@ -19,6 +21,10 @@ from kraft.messages.json_text import json_text
 from kraft.messages.offset_commit_key import OffsetCommitKey
 from kraft.messages.offset_commit_value import OffsetCommitValue
 from kraft.messages.plain import to_plain
+from kraft.messages.share_snapshot_key import ShareSnapshotKey
+from kraft.messages.share_snapshot_value import ShareSnapshotValue
+from kraft.messages.share_update_key import ShareUpdateKey
+from kraft.messages.share_update_value import ShareUpdateValue
 from kraft.messages.transaction_log_key import TransactionLogKey
 from kraft.messages.transaction_log_value import TransactionLogValue
 from kraft.metadata.delta import MetadataError
@@ -48,13 +54,18 @@ _CONTROL_LABELS: Mapping[ControlType, str] = {
 
 _Schemas = Mapping[int, tuple[type[Message], type[Message]]]
 
-#: The messages of key and value by the version of the key (``__consumer_offsets``, ``__transaction_state``).
-OFFSETS: _Schemas = {
-    0: (OffsetCommitKey, OffsetCommitValue),
-    1: (OffsetCommitKey, OffsetCommitValue),
-    2: (GroupMetadataKey, GroupMetadataValue),
+#: The messages of key and value by the version of the key, for each option.
+COORDINATORS: Mapping[str, _Schemas] = {
+    "offsets": {
+        0: (OffsetCommitKey, OffsetCommitValue),
+        1: (OffsetCommitKey, OffsetCommitValue),
+        2: (GroupMetadataKey, GroupMetadataValue),
+        **CONSUMER_GROUPS,
+        **SHARE_GROUPS,
+    },
+    "transactions": {0: (TransactionLogKey, TransactionLogValue)},
+    "share_states": {0: (ShareSnapshotKey, ShareSnapshotValue), 1: (ShareUpdateKey, ShareUpdateValue)},
 }
-TRANSACTIONS: _Schemas = {0: (TransactionLogKey, TransactionLogValue)}
 
 
 #: JSON as Kafka's tools print it.
@@ -95,8 +106,9 @@ def coordinator_decoder(schemas: _Schemas) -> Decoder:
             return f"Unknown record type {key_version} at offset {record.offset}, skipping.", None
         key_class, value_class = schemas[key_version]
         try:
-            key, _ = decode(key_class, min(key_version, key_class.VALID_VERSIONS[1]), record.key, _VERSION.size)
-            key_text = compact_json({"type": str(key_version), "data": to_plain(key, key_version)})
+            version = min(key_version, key_class.VALID_VERSIONS[1])
+            key, _ = decode(key_class, version, record.key, _VERSION.size)
+            key_text = compact_json({"type": str(key_version), "data": to_plain(key, version)})
             if record.value is None:
                 return key_text, _DELETED
             message, version = _versioned(value_class, record.value)

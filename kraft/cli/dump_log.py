@@ -12,8 +12,7 @@ import click
 from kraft.cli.dump_batches import Damage, Echo, Printing, dump_batches
 from kraft.cli.dump_decoders import (
     CLASSES,
-    OFFSETS,
-    TRANSACTIONS,
+    COORDINATORS,
     Decoder,
     coordinator_decoder,
     metadata_texts,
@@ -54,6 +53,9 @@ class DumpOptions:
 @click.option("--offsets-decoder", "decoder", flag_value="offsets", help="Decode records of __consumer_offsets.")
 @click.option(
     "--transaction-log-decoder", "decoder", flag_value="transactions", help="Decode records of __transaction_state."
+)
+@click.option(
+    "--share-group-state-decoder", "decoder", flag_value="share_states", help="Decode records of __share_group_state."
 )
 @click.option("--key-decoder-class", default=_DECODER, metavar="CLASS", help=f"The decoder of keys: {_DECODERS}.")
 @click.option(
@@ -120,7 +122,7 @@ def _decoder(name: str | None, print_data: bool, key_class: str, value_class: st
     if name == "metadata":
         return metadata_texts
     if name is not None:
-        return coordinator_decoder(OFFSETS if name == "offsets" else TRANSACTIONS)
+        return coordinator_decoder(COORDINATORS[name])
     return plain if print_data else None
 
 

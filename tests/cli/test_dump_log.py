@@ -7,6 +7,7 @@ import os
 import struct
 import tempfile
 from pathlib import Path
+from uuid import UUID
 
 import click
 import pytest
@@ -23,6 +24,9 @@ from kraft.messages.leader_change_message import LeaderChangeMessage, Voter
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.messages.offset_commit_key import OffsetCommitKey
 from kraft.messages.offset_commit_value import OffsetCommitValue
+from kraft.messages.share_group_metadata_key import ShareGroupMetadataKey
+from kraft.messages.share_group_metadata_value import ShareGroupMetadataValue
+from kraft.messages.share_update_key import ShareUpdateKey
 from kraft.messages.transaction_log_key import TransactionLogKey
 from kraft.metadata.bootstrap import bootstrap_checkpoint
 from kraft.metadata.frame import encode_record
@@ -148,6 +152,25 @@ def test_control_records(tmp_path: Path) -> None:
         'KRaftVersion {"version":0,"kRaftVersion":1}',
         "endTxnMarker: ABORT coordinatorEpoch: 3",
         "controlType: UNKNOWN(77)",
+    ]
+
+
+def test_records_of_share_groups(tmp_path: Path) -> None:
+    """Apache Kafka 4.3: the group coordinator writes types 10 to 15, the share coordinator snapshots and updates."""
+    key = struct.pack(">h", 11) + encode(ShareGroupMetadataKey(group_id="g"), 11)
+    value = struct.pack(">h", 0) + encode(ShareGroupMetadataValue(epoch=4, metadata_hash=5), 0)
+    update = struct.pack(">h", 1) + encode(ShareUpdateKey("g", UUID(int=1), 2), 0)
+    path = log(tmp_path, encode_batch([Record(0, 5, key, value), Record(1, 5, update, None)]))
+
+    def told(option: str) -> list[str]:
+        return [line.partition("headerKeys: [] ")[2] for line in dumped(path, option)[2:]]
+
+    group = 'key: {"type":"11","data":{"groupId":"g"}} payload: {"version":"0","data":{"epoch":4,"metadataHash":5}}'
+    assert told("--offsets-decoder")[0] == group
+    state = '{"type":"1","data":{"groupId":"g","topicId":"AAAAAAAAAAAAAAAAAAAAAQ","partition":2}}'
+    assert told("--share-group-state-decoder") == [
+        "key: Unknown record type 11 at offset 0, skipping.",
+        f"key: {state} payload: <DELETE>",
     ]
 
 
