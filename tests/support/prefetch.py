@@ -13,6 +13,7 @@ from tests.support.fetchers import (
     java_client,
     kafkajs,
 )
+from tests.support.java_program import connect_jars, streams_jars
 
 
 def main() -> None:
@@ -22,6 +23,8 @@ def main() -> None:
     for kind in (APACHE_3, APACHE_4):
         print(apache_kafka(kind.version))
         print(class_archive(kind.version))
+    print(streams_jars())
+    print(connect_jars())
 
 
 if __name__ == "__main__":
