@@ -6,6 +6,7 @@ while it matches. Java's brokers use RE2/J, which has the same syntax.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -20,10 +21,17 @@ from kraft.coordinator.groups.effects import RegexSearch
 from kraft.wire.errors import ErrorCode, KafkaError, shortened
 from kraft.world.world import World
 
-_MAX_MEMORY: Final = 1 << 20
+_MAX_MEMORY: Final = 1 << 19
 """Not a Kafka setting. The memory in bytes that RE2 may use for an expression: one that needs more is refused."""
+MAX_LENGTH: Final = 4096
+"""Not a Kafka setting. RE2 holds the interpreter's lock while it compiles: up to 110 ms for 16,000 characters."""
+MAX_CLASSES: Final = 64
+"""Not a Kafka setting. The Unicode classes (``\\pL``) of an expression, each of which takes RE2 some 0.1 ms."""
 _NAMES_AT_ONCE: Final = 200
 """The names that a worker thread compares before it takes other work: less than a millisecond for most expressions."""
+
+
+_UNICODE_CLASS: Final = re.compile(r"\\[pP]")
 
 
 def _options() -> re2.Options:
@@ -39,6 +47,10 @@ _OPTIONS: Final = _options()
 
 def _compiled(regex: str) -> Any:
     """Return the compiled expression. RE2 keeps the last ones. Raises re2.error if it is invalid or too large."""
+    if len(regex) > MAX_LENGTH:
+        raise re2.error(f"it has {len(regex)} characters, and {MAX_LENGTH} are allowed")
+    if (classes := len(_UNICODE_CLASS.findall(regex))) > MAX_CLASSES:
+        raise re2.error(f"it has {classes} Unicode classes, and {MAX_CLASSES} are allowed")
     return re2.compile(regex, _OPTIONS)
 
 
