@@ -9,7 +9,6 @@ then skips it. It retries after an error of the disk, such as a full one.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from uuid import UUID
 
 import attrs
@@ -17,13 +16,14 @@ import trio
 
 from kraft.config.broker import NodeConfig
 from kraft.records.batch import CorruptBatch
-from kraft.replication.partition import HostedPartition
+from kraft.replication.partition import PARTITIONS_AT_ONCE, HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.storage.atomic import sync_directory
 from kraft.storage.cleanable import Cleanable, cleanable
 from kraft.storage.cleaner import Cleaning, CleaningStopped
 from kraft.storage.errors import StorageError
 from kraft.storage.log import remove_files
+from kraft.world.turns import Turns
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.compaction")
@@ -53,10 +53,10 @@ class Compaction:
 
         Returns False if none is due, or if the cleaner should wait before it tries again.
         """
-        due = sorted(self._due(), key=lambda pair: pair[1].dirty_ratio)
-        if not due:
+        partition = await self._dirtiest()
+        extent = None if partition is None else self._due(partition)
+        if partition is None or extent is None:
             return False
-        partition, extent = due[-1]
         try:
             await self._clean(partition, extent)
         except CleaningStopped:
@@ -70,16 +70,25 @@ class Compaction:
             self._uncleanable.add((partition.topic_id, partition.index))
         return True
 
-    def _due(self) -> Iterator[tuple[HostedPartition, Cleanable]]:
-        now_ms = self.world.clock.now_ms()
-        for partition in self.replicas.all():
-            log, where = partition.log, (partition.topic_id, partition.index)
-            if COMPACT not in log.config.cleanup_policy or where in self._uncleanable:
-                continue
-            end = partition.last_stable_offset
-            extent = cleanable(log.segments, log.config, partition.cleaned_offset, log.log_start_offset, end, now_ms)
-            if extent.is_due(log.config):
-                yield partition, extent
+    async def _dirtiest(self) -> HostedPartition | None:
+        """Return the partition with the largest dirty ratio among those that are due. Other tasks run meanwhile."""
+        turns = Turns(PARTITIONS_AT_ONCE)
+        dirtiest, most = None, -1.0
+        for partition in list(self.replicas.all()):
+            await turns.spend()
+            extent = self._due(partition)
+            if extent is not None and extent.dirty_ratio >= most:
+                dirtiest, most = partition, extent.dirty_ratio
+        return dirtiest
+
+    def _due(self, partition: HostedPartition) -> Cleanable | None:
+        """Return the extent to clean; None if the partition is not due, or deleted."""
+        log, where = partition.log, (partition.topic_id, partition.index)
+        if COMPACT not in log.config.cleanup_policy or where in self._uncleanable or not self.replicas.holds(partition):
+            return None
+        now_ms, end = self.world.clock.now_ms(), partition.last_stable_offset
+        extent = cleanable(log.segments, log.config, partition.cleaned_offset, log.log_start_offset, end, now_ms)
+        return extent if extent.is_due(log.config) else None
 
     async def _clean(self, partition: HostedPartition, extent: Cleanable) -> None:
         log = partition.log

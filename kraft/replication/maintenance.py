@@ -14,11 +14,12 @@ import trio
 
 from kraft.config.broker import NodeConfig
 from kraft.config.setting import LONG_MAX
-from kraft.replication.partition import HostedPartition
+from kraft.replication.partition import PARTITIONS_AT_ONCE, HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.storage.directory import remove_retired
 from kraft.storage.errors import StorageError
 from kraft.storage.log import remove_files
+from kraft.world.turns import Turns
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.maintenance")
@@ -71,7 +72,8 @@ class Maintenance:
 
         It omits those that were deleted meanwhile, because the path of one may belong to a new topic's log by then.
         """
-        return (each for each in list(self.replicas.all()) if self.replicas.holds(each))
+        topics = [list(hosted.values()) for hosted in self.replicas.partitions.values()]
+        return (each for hosted in topics for each in hosted if self.replicas.holds(each))
 
     async def delete_old_segments(self) -> None:
         """Remove the segments that retention no longer keeps. Their files follow after ``file.delete.delay.ms``."""
@@ -105,7 +107,9 @@ class Maintenance:
     async def flush_by_time(self) -> None:
         """Flush the logs whose ``flush.ms`` has passed."""
         now_ms = self.world.clock.now_ms()
+        turns = Turns(PARTITIONS_AT_ONCE)
         for partition in self._held():
+            await turns.spend()
             log = partition.log
             if log.failure is not None:
                 raise _cannot_go_on(partition, log.failure)
@@ -133,8 +137,10 @@ class Maintenance:
 
     async def expire(self) -> None:
         """Remove idempotent producers that appended nothing for ``producer.id.expiration.ms``."""
-        for partition in self.replicas.all():
-            limit_ms = self.config.transactions.producer_id_expiration_ms
+        limit_ms = self.config.transactions.producer_id_expiration_ms
+        turns = Turns(PARTITIONS_AT_ONCE)
+        for partition in self._held():
+            await turns.spend()
             partition.log.producers.expire(self.world.clock.now_ms(), limit_ms)
 
     async def remove_deleted(self) -> None:

@@ -26,6 +26,9 @@ from kraft.world.clock import Clock
 
 logger = logging.getLogger("kraft.replicas")
 
+PARTITIONS_AT_ONCE = 1_000
+"""Not a Kafka setting. The partitions that a task looks at before other tasks run: less than a millisecond of work."""
+
 _READ_BYTES = 1 << 20
 _MAX_DECOMPRESSED_BYTES = 256 << 20
 

@@ -7,10 +7,13 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import pytest
 import trio
 
 from kraft.config.properties import from_mapping
 from kraft.metadata.partitions import Partition
+from kraft.replication import compaction
+from kraft.replication import maintenance as maintenance_module
 from kraft.replication.maintenance import Maintenance
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
@@ -18,6 +21,7 @@ from kraft.storage.log import Log
 from kraft.testing.embedded import SETTINGS
 from kraft.world.world import World
 from tests.storage.logs import append, config
+from tests.support.steps import steps_of_this_task
 from tests.support.talk import batch
 
 OLD = 1000
@@ -72,3 +76,17 @@ async def test_removed_segments_wait_without_holding_retention_up(tmp_path: Path
     await trio.sleep(61)
     await upkeep.remove_doomed()
     assert [name for name in os.listdir(partition.log.directory) if name.endswith(".deleted")] == []
+
+
+async def test_a_look_at_all_partitions_gives_its_turn_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """10,000 partitions took a step of 5 ms each second."""
+    monkeypatch.setattr(maintenance_module, "PARTITIONS_AT_ONCE", 1)
+    monkeypatch.setattr(compaction, "PARTITIONS_AT_ONCE", 1)
+    upkeep = maintenance()
+    for number in range(5):
+        host(upkeep.replicas, tmp_path, f"topic-{number}")
+    cleaner = compaction.Compaction(upkeep.config, upkeep.world, upkeep.replicas, trio.Event())
+    for work in (upkeep.flush_by_time, upkeep.expire, cleaner.clean_one):
+        async with steps_of_this_task() as steps:
+            await work()
+        assert steps.count >= 5
