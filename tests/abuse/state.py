@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
-from kraft.messages.metadata_request import MetadataRequest
+from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -30,7 +30,15 @@ SETTLED_S = 60.0
 
 
 def wide_topic(friend: Neighbour) -> None:
-    friend.create(WIDE, partitions=WIDE_PARTITIONS)
+    """Create the topic, again if a busy controller refused that: it decides nothing after 30 s in its queue."""
+    topics = [MetadataRequestTopic(name=WIDE)]
+    request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+
+    def exists() -> bool:
+        friend.create(WIDE, partitions=WIDE_PARTITIONS)
+        return len(friend.ask(request, 9).topics[0].partitions) == WIDE_PARTITIONS
+
+    eventually(exists, SETTLED_S)
 
 
 def known_topics(friend: Neighbour) -> None:
