@@ -14,6 +14,7 @@ from kraft.wire.codec import encode
 from tests.coordinator.groups.consumer.desk import T
 from tests.coordinator.groups.desk import DELAY_S, SESSION_S
 from tests.coordinator.scribes import GroupScribe, TransactionScribe
+from tests.coordinator.share_scribe import ACCEPT, LOCK_S, REJECT, RELEASE, ShareScribe
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -106,6 +107,20 @@ def consumer_group() -> list[str]:
     return desk.lines
 
 
+def shared_partition() -> list[str]:
+    """Two members share a partition; one of them is killed."""
+    partition = ShareScribe(end=6)
+    partition.fetch("a", 4)
+    partition.fetch("b", 4)
+    partition.acknowledge("a", (0, 1, ACCEPT), (2, 2, RELEASE), (3, 3, REJECT))
+    partition.fetch("a", 4)
+    partition.acknowledge("a", (2, 2, ACCEPT))
+    partition.pass_time(LOCK_S)
+    partition.fetch("a", 4)
+    partition.acknowledge("a", (4, 5, ACCEPT))
+    return partition.lines
+
+
 def killed_coordinator() -> list[str]:
     """The coordinator dies between its decision and the last marker."""
     desk = TransactionScribe()
@@ -138,7 +153,12 @@ def fenced_producer() -> list[str]:
 
 
 TRANSCRIPTS: dict[str, dict[str, Callable[[], list[str]]]] = {
-    "groups.md": {"classic group": classic_group, "consumer group": consumer_group, "migration": migration},
+    "groups.md": {
+        "classic group": classic_group,
+        "consumer group": consumer_group,
+        "migration": migration,
+        "shared partition": shared_partition,
+    },
     "transactions.md": {"killed coordinator": killed_coordinator, "fenced producer": fenced_producer},
 }
 
