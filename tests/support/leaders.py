@@ -25,7 +25,7 @@ def lead(cluster: Cluster, traffic: Traffic, wanted: Mapping[int, Sequence[Parti
         orders |= {kafka.TopicPartition(*each): order for each in partitions}
     with contextlib.closing(kafka.KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)) as admin:
         assert not any(admin.alter_partition_reassignments(orders).values())
-        admin.elect_leaders(PREFERRED, {topic: [index] for topic, index in orders})
+        admin.elect_leaders(PREFERRED, {topic: [each[1] for each in orders if each[0] == topic] for topic, _ in orders})
     for broker, partitions in wanted.items():
         eventually(lambda broker=broker, partitions=partitions: leaders(traffic, partitions) == {broker}, LIMIT_S)
 
