@@ -254,7 +254,7 @@ class _Produced:
                 try:
                     await each.partition.committed(each.end_offset)
                 except KafkaError as failure:
-                    refused = failure
+                    refused = failure.anew()
                 else:
                     continue
             self._refuse(each.answer, each.partition.topic, None, refused)

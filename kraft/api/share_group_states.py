@@ -38,23 +38,23 @@ async def perform(broker: BrokerContext, message: Any, answer: Answer) -> Reply:
             try:
                 pending.append((data, broker.share_states.request(ShareStateRequest(key, data))))
             except KafkaError as refused:
-                pending.append((data, refused))
+                pending.append((data, refusal(data, refused.code, refused.message)))
             await turns.spend(1 + len(message.group_id) // HASHED_CHARACTERS)
 
     async def wait() -> Any:
-        results = []
-        for topic_id, pending in slots:
-            results.append((topic_id, [await _result(data, outcome) for data, outcome in pending]))
-        return answer(results)
+        turns = Turns(_SLICE_PARTITIONS)
+        for _, pending in slots:
+            for index, (data, outcome) in enumerate(pending):
+                pending[index] = await _result(data, outcome) if isinstance(outcome, ReplySlot) else outcome
+                await turns.spend()
+        return answer(slots)
 
     return Parked(wait)
 
 
-async def _result(data: Any, outcome: ReplySlot | KafkaError) -> Any:
+async def _result(data: Any, slot: ReplySlot) -> Any:
     try:
-        if isinstance(outcome, KafkaError):
-            raise outcome
-        return await outcome.wait()
+        return await slot.wait()
     except KafkaError as refused:
         return refusal(data, refused.code, refused.message)
 

@@ -70,7 +70,7 @@ class Acknowledgements:
                 _check_batches(batches, renews=version >= RENEWALS_VERSION and message.is_renew_ack)
                 self._begin(broker, member, where, batches)
             except KafkaError as refused:
-                self.results[where] = refused
+                self.results[where] = refused.anew()
 
     def _begin(
         self, broker: BrokerContext, member: SessionKey, where: SharedPartition, batches: Sequence[Acknowledgement]
@@ -93,7 +93,7 @@ class Acknowledgements:
             try:
                 await write.wait()
             except KafkaError as refused:
-                self.results[where] = refused
+                self.results[where] = refused.anew()
         return self.results
 
 

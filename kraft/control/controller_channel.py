@@ -162,7 +162,7 @@ class ControllerChannel:
         finally:
             call.is_wanted = False
         if isinstance(call.response, KafkaError):
-            raise call.response
+            raise call.response.anew()
         return call.response
 
     # The task that keeps the connection.

@@ -71,7 +71,7 @@ class ReplySlot:
     def get(self) -> Any:
         """Return the response. Raises KafkaError if the request was refused."""
         if isinstance(self.answer, KafkaError):
-            raise self.answer
+            raise self.answer.anew()
         return self.answer
 
     async def wait(self) -> Any:

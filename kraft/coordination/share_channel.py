@@ -137,7 +137,7 @@ class ShareStateChannel:
         self._senders.add(leader, sent)
         await sent.arrived.wait()
         if sent.failure is not None:
-            raise sent.failure
+            raise sent.failure.anew()
         return sent.result
 
 

@@ -72,7 +72,7 @@ class PendingWrite:
         """Wait until the changes are written. Raises KafkaError if they are not."""
         await self.done.wait()
         if self.failure is not None:
-            raise self.failure
+            raise self.failure.anew()
 
 
 @attrs.define(eq=False)

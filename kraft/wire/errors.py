@@ -190,3 +190,10 @@ class KafkaError(Exception):
 
     def __str__(self) -> str:
         return f"{self.code.name}: {self.message}"
+
+    def anew(self) -> KafkaError:
+        """Return the same error without the traceback, to be raised by an object that keeps this one.
+
+        A traceback has the frame that raised, and the frame the object. With the exception they would be a cycle.
+        """
+        return KafkaError(self.code, self.message)

@@ -42,7 +42,7 @@ ticks = itertools.count()  # so that every full collection is a long one
 
 def printed(script: str) -> Any:
     command = [sys.executable, "-c", BEGIN + script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, env=environment())
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True, env=environment())
     return json.loads(done.stdout)
 
 
@@ -110,6 +110,47 @@ trio.run(main)
 def test_traffic_leaves_no_garbage_in_cycles() -> None:
     """Its cycles would remain after they were frozen: gc.freeze lets later collections ignore them."""
     assert printed(TRAFFIC) == []
+
+
+REFUSALS = """
+import trio
+from kraft.rpc.client import connect
+from kraft.testing.embedded import embedded_node
+from tests.abuse.generated import Likeliest, cases
+from tests.fuzz.strike import CLIENT_APIS
+
+async def ask(port, request, version):
+    async with connect("127.0.0.1", port) as client:
+        with trio.move_on_after(0.5):
+            await client.request(request, version)
+
+async def main():
+    rng, found = Likeliest(), {}
+    for case in cases(CLIENT_APIS, at_controller=False, every_version=False):
+        found.setdefault(case.key, case)
+    requests = [(case.message(rng, 20), case.version) for case in found.values()]
+    async with embedded_node() as node:
+        port = int(node.bootstrap_servers.partition(":")[2])
+        for again in range(2):
+            for request, version in requests:
+                try:
+                    await ask(port, request, version)
+                except Exception:
+                    pass
+            if not again:
+                gc.collect()
+                gc.disable()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        print(json.dumps([repr(each)[:100] for each in gc.garbage]))
+
+trio.run(main)
+"""
+
+
+def test_refused_requests_leave_no_garbage_in_cycles() -> None:
+    """A traceback has the frame that raised. An exception that this frame, or its object, keeps is a cycle with it."""
+    assert printed(REFUSALS) == []
 
 
 def test_short_collections_freeze_nothing() -> None:

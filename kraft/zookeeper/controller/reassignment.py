@@ -72,13 +72,13 @@ def alter_reassignments(
         try:
             targets[partition] = _target(active, partition, replicas)
         except KafkaError as error:
-            refused[partition] = error
+            refused[partition] = error.anew()
     yield from _take_over(active, targets)
     for partition, target in targets.items():
         try:
             yield from _reassign(active, partition, target)
         except KafkaError as error:
-            refused[partition] = error
+            refused[partition] = error.anew()
     topics: dict[str, ReassignableTopicResponse] = {}
     for name, index in wanted:
         failure = refused.get((name, index))
