@@ -53,7 +53,7 @@ repeats the event for the rest.
 NO_OFFSET = -1
 _RECORD_BYTES = 42
 """The size of a commit's record without its texts."""
-_MEASURED_AT_ONCE, _MEASURING_COST = 1000, 40
+_MEASURED_AT_ONCE, _MEASURING_COST = 1000, 200
 """The topics and offsets that are measured in a step, and its cost."""
 _LAST_TIMESTAMP = 2**63 - 1
 _NOTHING_COMMITTED = CommittedOffset(NO_OFFSET, -1, "", NO_TIMESTAMP)
