@@ -14,7 +14,6 @@ from immutables import Map
 from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups import admin, offsets, session
 from kraft.coordinator.groups.consumer import (
-    committers,
     heartbeat,
     migration,
     reconciliation,
@@ -130,10 +129,6 @@ def a_commit_with_any_generation(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(offsets, "_check_committer", lambda step, groups, request: None)
 
 
-def a_commit_with_an_older_epoch_for_any_partition(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(committers, "_held_since", lambda *_: True)
-
-
 def a_session_that_never_ends(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Timeouts, "deadline", lambda self: 1e12)
 
@@ -209,7 +204,6 @@ PLANTED: list[tuple[Plant, str]] = [
     (an_offset_that_is_shown_before_it_is_committed, "ReplayIsLive"),
     (a_commit_with_any_member_epoch, "OffsetsAdvance"),
     (a_commit_with_any_generation, "OffsetsAdvance"),
-    (a_commit_with_an_older_epoch_for_any_partition, "OffsetsAdvance"),
     (a_session_that_never_ends, "GroupSettles"),
     (a_session_of_a_static_member_that_returned, "DeadlinesMove"),
     (a_new_topic_that_is_not_noticed, "StableCoversAll"),

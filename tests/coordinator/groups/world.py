@@ -157,9 +157,9 @@ class GroupWorld(CoordinatedWorld[GroupDriver]):
                 may_downgrade=self.random.random() < 0.9,
             ),
         )
-        self.is_cooperative = self.random.random() < 0.5
+        self.is_cooperative = self.random.random() < 0.75
         self.protocol = "cooperative-sticky" if self.is_cooperative else "range"
-        self.classic_share = self.random.choice([0.0, 0.5, 0.5, 1.0])
+        self.classic_share = self.random.choice([0.0, 0.5, 0.7, 1.0])
         self._uuids, self._topic_ids, self._member_numbers = count(1), count(1), count(1)
         self.names: dict[UUID, str] = {}
         self.images = [Image()]
