@@ -208,7 +208,7 @@ PLANTED: list[tuple[Plant, str]] = [
     (a_session_of_a_static_member_that_returned, "DeadlinesMove"),
     (a_new_topic_that_is_not_noticed, "StableCoversAll"),
     (found_topics_that_raise_no_epoch, "StableCoversAll"),
-    (an_assignor_that_forgets_a_partition, "StableCoversAll"),
+    (an_assignor_that_forgets_a_partition, "GroupSettles"),
     (an_epoch_that_a_fence_does_not_raise, "EpochsRise"),
     (a_downgrade_that_leaves_records_behind, "EpochsRise"),
     (a_load_that_forgets_revocations, "ReplayIsLive"),
