@@ -37,7 +37,7 @@ TOPICS = [UUID(int=number << 64 | number) for number in (1, 2, 3 << 60, 9 << 60,
 
 @attrs.frozen
 class Group:
-    """What an assignor is told. ``missing`` partitions of each topic have no state yet, which a share group needs."""
+    """The input of an assignor. The first ``missing`` partitions of each topic have no state, so nobody shares them."""
 
     assignor: str
     members: list[AssignedMember]
