@@ -1,0 +1,221 @@
+"""Members of groups that know what must come next: the oracle of tests in which coordinators move.
+
+One thread drives all members, so it knows which commits and acknowledgements were answered when a member goes on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import confluent_kafka as ck
+
+from tests.support.writer import CLIENT
+
+POLL_S = 0.05
+MOST_RECORDS = 100
+COMMIT_EVERY = 10
+RELEASE_EVERY = 7
+"""Of the offsets, every seventh one is released at its first delivery."""
+REFUSED = (
+    ck.KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    ck.KafkaError.COORDINATOR_NOT_AVAILABLE,
+    ck.KafkaError.NOT_COORDINATOR,
+    ck.KafkaError.ILLEGAL_GENERATION,
+    ck.KafkaError.UNKNOWN_MEMBER_ID,
+    ck.KafkaError.REBALANCE_IN_PROGRESS,
+    ck.KafkaError.STALE_MEMBER_EPOCH,
+)
+"""The coordinator did not commit."""
+NO_ANSWER = (
+    ck.KafkaError._TIMED_OUT,
+    ck.KafkaError._TRANSPORT,
+    ck.KafkaError._WAIT_COORD,
+    ck.KafkaError.REQUEST_TIMED_OUT,
+)
+"""The coordinator may have committed, and the client does not know."""
+
+
+@attrs.define
+class Positions:
+    """The positions at which the next owner of a partition may begin: the last one whose commit was answered, or one
+    after it whose commit got no answer."""
+
+    read: dict[int, int] = attrs.Factory(dict)
+    """The end of what any member has read."""
+    _allowed: dict[int, set[int]] = attrs.Factory(dict)
+
+    def allowed(self, partition: int) -> set[int]:
+        return self._allowed.get(partition, {0})
+
+    def committed(self, partition: int, position: int) -> None:
+        self._allowed[partition] = {position}
+
+    def perhaps_committed(self, partition: int, position: int) -> None:
+        self._allowed[partition] = self.allowed(partition) | {position}
+
+
+class Reader:
+    """A member with the classic or the consumer protocol. It commits now and then, and when it gives partitions up."""
+
+    def __init__(self, servers: str, group: str, protocol: str, topic: str, positions: Positions) -> None:
+        classic: dict[str, Any] = {
+            "heartbeat.interval.ms": 500,
+            "partition.assignment.strategy": "range",
+            "session.timeout.ms": 20_000,
+        }
+        self._consumer = ck.Consumer(
+            {
+                **CLIENT,
+                "bootstrap.servers": servers,
+                "group.id": group,
+                "group.protocol": protocol,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                # The rebalance timeout, too. A member that loses an answer while its coordinator moves does not learn
+                # what to give up; the coordinator then waits as long, and removes it.
+                "max.poll.interval.ms": 30_000,
+                **(classic if protocol == "classic" else {}),
+            }
+        )
+        self._topic = topic
+        self._shared = positions
+        self._next: dict[int, int] = {}
+        self._uncommitted = 0
+        self.lost = 0
+        self._consumer.subscribe([topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+
+    @property
+    def partitions(self) -> set[int]:
+        return {each.partition for each in self._consumer.assignment()}
+
+    def poll(self) -> None:
+        """Read what there is.
+
+        Raises:
+            AssertionError: a record is not the next one of its partition.
+        """
+        for wait_s in (POLL_S, *[0.0] * MOST_RECORDS):
+            record = self._consumer.poll(wait_s)
+            if record is None:
+                return
+            if record.error() is None:
+                self._read(record.partition(), record.offset())
+
+    def _read(self, partition: int, offset: int) -> None:
+        expected = {self._next[partition]} if partition in self._next else self._shared.allowed(partition)
+        assert offset in expected, f"read offset {offset} of partition {partition}, not one of {expected}"
+        self._next[partition] = offset + 1
+        self._shared.read[partition] = max(self._shared.read.get(partition, 0), offset + 1)
+        self._uncommitted += 1
+        if self._uncommitted >= COMMIT_EVERY:
+            self.commit()
+
+    def commit(self) -> bool:
+        """Commit all positions; whether the coordinator did."""
+        return self._commit(self._next)
+
+    def _commit(self, positions: dict[int, int]) -> bool:
+        if not positions:
+            return True
+        wanted = [ck.TopicPartition(self._topic, *each) for each in positions.items()]
+        try:
+            errors = [each.error for each in self._consumer.commit(offsets=wanted, asynchronous=False)]
+        except ck.KafkaException as failed:
+            errors = [failed.args[0]] * len(wanted)
+        for (partition, position), error in zip(positions.items(), errors, strict=True):
+            if error is None:
+                self._shared.committed(partition, position)
+            elif error.code() in NO_ANSWER:
+                self._shared.perhaps_committed(partition, position)
+            else:
+                assert error.code() in REFUSED, error
+        self._uncommitted = 0
+        return not any(errors)
+
+    def _assigned(self, _: object, partitions: list[ck.TopicPartition]) -> None:
+        for each in partitions:
+            self._next.pop(each.partition, None)
+
+    def _revoked(self, _: object, partitions: list[ck.TopicPartition]) -> None:
+        given_up = {each.partition for each in partitions}
+        self._commit({partition: at for partition, at in self._next.items() if partition in given_up})
+        for partition in given_up:
+            self._next.pop(partition, None)
+
+    def _lost(self, _: object, partitions: list[ck.TopicPartition]) -> None:
+        self.lost += 1
+        for each in partitions:
+            self._next.pop(each.partition, None)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+@attrs.define
+class Deliveries:
+    """The records of a share group: released, accepted, and those whose acceptance failed, or got no answer."""
+
+    released: set[tuple[int, int]] = attrs.Factory(set)
+    accepted: set[tuple[int, int]] = attrs.Factory(set)
+    unsure: set[tuple[int, int]] = attrs.Factory(set)
+    failures: list[str] = attrs.Factory(list)
+    restarts: int = 0
+    """Of members, after a fatal error of their client."""
+
+
+class Sharer:
+    """A member of a share group. It releases some records at their first delivery, and accepts all others."""
+
+    def __init__(self, servers: str, group: str, topic: str, deliveries: Deliveries) -> None:
+        self._settings: dict[str, Any] = {"bootstrap.servers": servers, "group.id": group}
+        self._topic = topic
+        self._shared = deliveries
+        self._join()
+
+    def _join(self) -> None:
+        self._consumer = ck.ShareConsumer({**CLIENT, **self._settings, "share.acknowledgement.mode": "explicit"})
+        self._consumer.subscribe([self._topic])
+
+    def poll(self) -> None:
+        """Read some records and acknowledge them.
+
+        Raises:
+            AssertionError: one of them was accepted before.
+        """
+        accepted, released = [], []
+        for record in self._polled():
+            if record.error() is not None:
+                continue
+            name = record.partition(), record.offset()
+            assert name not in self._shared.accepted, f"{name} was delivered after it was accepted"
+            is_released = record.offset() % RELEASE_EVERY == 0 and name not in self._shared.released
+            (released if is_released else accepted).append(name)
+            kind = ck.AcknowledgeType.RELEASE if is_released else ck.AcknowledgeType.ACCEPT
+            self._consumer.acknowledge(record, kind)
+        if not (accepted or released):
+            return
+        try:
+            errors = {each.partition: error for each, error in self._consumer.commit_sync(60.0).items()}
+        except ck.KafkaException as failed:
+            errors = {partition: failed for partition, _ in accepted + released}
+        self._shared.failures += [f"{partition}: {error}" for partition, error in errors.items() if error]
+        self._shared.released |= set(released)
+        answered = {each for each in accepted if not errors.get(each[0])}
+        self._shared.accepted |= answered
+        self._shared.unsure |= set(accepted) - answered
+
+    def _polled(self) -> list[Any]:
+        try:
+            return list(self._consumer.poll(POLL_S))
+        except ck.KafkaException as failed:
+            # librdkafka 2.16 takes a coordinator to which it is not yet connected for one without share groups.
+            if failed.args[0].code() != ck.KafkaError._UNSUPPORTED_FEATURE:
+                raise
+            self._shared.restarts += 1
+            self._consumer.close()
+            self._join()
+            return []
+
+    def close(self) -> None:
+        self._consumer.close()

@@ -1,0 +1,173 @@
+"""Groups of all kinds on brokers of both kinds: the coordinators and the leaders move between ours and Apache's in the
+middle of rebalances.
+
+``KRAFT_GROUP_MOVES=N`` moves them more often.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import attrs
+import confluent_kafka as ck
+import kafka
+import pytest
+from kafka.admin import ConfigResource, ConfigResourceType
+
+from tests.interop.group_members import Deliveries, Positions, Reader, Sharer
+from tests.interop.traffic import Traffic
+from tests.support.apache_process import APACHE_4
+from tests.support.apache_tool import SHARE_GROUPS, apache_tool
+from tests.support.cluster import QUICK_FAILOVER, Cluster, members, running_cluster
+from tests.support.leaders import lead, leaders, replace_killed, wait_for_all_in_sync
+from tests.support.newer_groups import enable_newer_groups
+from tests.support.node_process import OURS
+from tests.support.replica_logs import assert_equal_replicas
+from tests.support.transactional_state import GROUP_OFFSETS
+from tests.support.writer import Writer
+
+pytestmark = pytest.mark.interop
+
+MOVES = int(os.environ.get("KRAFT_GROUP_MOVES", "20"))
+KILL_EVERY = 9
+"""The other moves are preferred leader elections."""
+LIMIT_S = 120.0
+SHARE_STATE = "__share_group_state"
+READ = [("read", index) for index in range(4)]
+SHARED = [("shared", index) for index in range(2)]
+OFFSETS, SHARES = (GROUP_OFFSETS, 0), (SHARE_STATE, 0)
+EVERYTHING = [OFFSETS, SHARES, *READ, *SHARED]
+PROTOCOLS = "classic", "consumer"
+SETTINGS = {
+    **QUICK_FAILOVER,
+    "broker_session_timeout_ms": "6000",
+    "offsets_topic_num_partitions": "1",
+    "offsets_topic_replication_factor": "3",
+    "share_coordinator_state_topic_num_partitions": "1",
+    "share_coordinator_state_topic_replication_factor": "3",
+    "share_coordinator_state_topic_min_isr": "2",
+    **{
+        f"group_{kind}_{setting}": "500"
+        for kind in ("consumer", "share")
+        for setting in ("heartbeat_interval_ms", "min_heartbeat_interval_ms")
+    },
+}
+
+
+@attrs.define
+class Groups:
+    """A group of each protocol, and a share group; each with two members, and sometimes a third."""
+
+    servers: str
+    positions: dict[str, Positions] = attrs.field(factory=lambda: {each: Positions() for each in PROTOCOLS})
+    deliveries: Deliveries = attrs.Factory(Deliveries)
+    readers: dict[str, list[Reader]] = attrs.field(factory=lambda: {each: [] for each in PROTOCOLS})
+    sharers: list[Sharer] = attrs.Factory(list)
+
+    def join(self) -> None:
+        """A member more in each group."""
+        for protocol in PROTOCOLS:
+            self.readers[protocol].append(Reader(self.servers, protocol, protocol, "read", self.positions[protocol]))
+        self.sharers.append(Sharer(self.servers, "share", "shared", self.deliveries))
+
+    def leave(self) -> None:
+        """The newest member of each group leaves."""
+        for each in (*self.readers.values(), self.sharers):
+            each.pop().close()
+
+    def poll_until(self, condition: Callable[[], bool]) -> None:
+        until = time.monotonic() + LIMIT_S
+        while not condition():
+            assert time.monotonic() < until, self.shown()
+            for each in (*itertools.chain.from_iterable(self.readers.values()), *self.sharers):
+                each.poll()
+
+    def shown(self) -> str:
+        held = {protocol: [each.partitions for each in readers] for protocol, readers in self.readers.items()}
+        accepted = f"{len(self.deliveries.accepted)} accepted, {self.deliveries.restarts} restarts"
+        return f"{held}; {self.positions}; {accepted}; {self.deliveries.failures}"
+
+    def is_stable(self) -> bool:
+        """Whether each partition has one owner, and each reader something to read."""
+        return all(
+            all(each.partitions for each in readers)
+            and sorted(itertools.chain.from_iterable(each.partitions for each in readers)) == [0, 1, 2, 3]
+            for readers in self.readers.values()
+        )
+
+    def counts(self) -> list[int]:
+        """The records that each group has read, or may have accepted."""
+        shared = len(self.deliveries.accepted | self.deliveries.unsure)
+        return [*(sum(each.read.values()) for each in self.positions.values()), shared]
+
+    def progress(self) -> Callable[[], bool]:
+        """Whether each group has read more than now."""
+        before = self.counts()
+        return lambda: all(now > then + 5 for now, then in zip(self.counts(), before, strict=True))
+
+    def have_committed(self) -> bool:
+        return all(each.commit() for each in itertools.chain.from_iterable(self.readers.values()))
+
+
+def lags(cluster: Cluster) -> list[str]:
+    """The lags of the share group's partitions, as Apache's tool shows them."""
+    options = ("--bootstrap-server", cluster.bootstrap_servers, "--describe", "--group", "share", "--offsets")
+    lines = [line.split() for line in apache_tool(SHARE_GROUPS, *options).splitlines()]
+    return [words[-1] for words in lines if words and words[0] == "share"]
+
+
+def committed(servers: str, group: str) -> list[int]:
+    with closing(ck.Consumer({"bootstrap.servers": servers, "group.id": group})) as consumer:
+        return [each.offset for each in consumer.committed([ck.TopicPartition(*each) for each in READ], LIMIT_S)]
+
+
+@pytest.mark.timeout(360 + 15 * MOVES)
+def test_every_outcome_is_exact_while_coordinators_move(tmp_path: Path) -> None:
+    """A member goes on at the last answered commit, whatever coordinator loaded it; an accepted record is not delivered
+    again (KIP-932), whichever kind leads its partition and whichever kind keeps its state.
+    """
+    nodes = members(controllers=[OURS], brokers=[OURS, APACHE_4, OURS])
+    with running_cluster(tmp_path, nodes, **SETTINGS) as cluster:
+        servers, traffic = cluster.bootstrap_servers, Traffic(cluster.bootstrap_servers)
+        for topic, partitions in (("read", 4), ("shared", 2)):
+            traffic.create(topic, partitions, replication_factor=3, min_insync_replicas="2")
+        enable_newer_groups(cluster.nodes[broker].bootstrap_servers for broker in cluster.brokers)
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=servers)) as admin:
+            earliest = {"share.auto.offset.reset": "earliest"}
+            admin.alter_configs([ConfigResource(ConfigResourceType.GROUP, "share", earliest)])
+        ours, apaches, third = cluster.brokers
+        pairs = itertools.cycle([(apaches, ours), (ours, apaches), (apaches, third), (third, apaches)])
+        groups = Groups(servers)
+        groups.join()
+        groups.join()
+        with Writer(servers, "read", 4, pause_s=0.05) as writer, Writer(servers, "shared", 2, pause_s=0.05) as other:
+            groups.poll_until(groups.is_stable)
+            for move in range(MOVES):
+                groups.poll_until(groups.progress())
+                groups.leave() if len(groups.sharers) > 2 else groups.join()
+                coordinator, leader = next(pairs)
+                if move % KILL_EVERY == KILL_EVERY - 1:
+                    [struck] = leaders(traffic, [OFFSETS])
+                    replace_killed(cluster, traffic, struck, EVERYTHING)
+                    wait_for_all_in_sync(cluster, traffic, EVERYTHING)
+                else:
+                    # The leader of a shared partition and the coordinator of its state are of different kinds.
+                    wanted = {coordinator: [OFFSETS, *SHARED], leader: [SHARES, *READ]}
+                    lead(cluster, traffic, wanted)
+                groups.poll_until(groups.is_stable)
+        assert not writer.failures
+        assert not other.failures
+        groups.poll_until(lambda: groups.counts() == [writer.written, writer.written, other.written])
+        groups.poll_until(groups.have_committed)
+        groups.poll_until(lambda: lags(cluster) == ["0", "0"])
+        while groups.sharers:
+            groups.leave()
+        for protocol in PROTOCOLS:
+            assert committed(servers, protocol) == [len(range(index, writer.written, 4)) for _, index in READ]
+        print(groups.shown())
+        assert_equal_replicas(cluster, EVERYTHING, LIMIT_S)
