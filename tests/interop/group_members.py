@@ -28,6 +28,8 @@ REFUSED = (
 )
 """The coordinator did not commit."""
 NO_ANSWER = (
+    ck.KafkaError.NETWORK_EXCEPTION,
+    ck.KafkaError._ALL_BROKERS_DOWN,
     ck.KafkaError._TIMED_OUT,
     ck.KafkaError._TRANSPORT,
     ck.KafkaError._WAIT_COORD,
