@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Protocol
+from uuid import UUID
 
 import attrs
 import trio
@@ -28,7 +29,7 @@ from kraft.messages.leader_and_isr_response import (
 )
 from kraft.messages.stop_replica_request import StopReplicaPartitionState, StopReplicaRequest
 from kraft.messages.stop_replica_response import StopReplicaPartitionError, StopReplicaResponse
-from kraft.messages.update_metadata_request import UpdateMetadataRequest
+from kraft.messages.update_metadata_request import UpdateMetadataRequest, UpdateMetadataTopicState
 from kraft.messages.update_metadata_response import UpdateMetadataResponse
 from kraft.metadata.delta import Changes, Delta, MetadataError
 from kraft.metadata.image import DIRECTORY_MIGRATING, Image, ResourceType, Topic
@@ -80,6 +81,8 @@ class ControllerCommands:
     controller_epoch: int = 0
     features_epoch: int = UNKNOWN_FEATURES_EPOCH
     """The version of /feature in ZooKeeper, while features are enabled (KIP-584)."""
+    _configured: set[UUID] = attrs.Factory(set)
+    """The topics whose settings were read in this registration. Announcements bring later changes."""
     _applying: trio.Lock = attrs.Factory(trio.Lock)
     _registered: trio.Event = attrs.Factory(trio.Event)
     _updated: trio.Event = attrs.Factory(trio.Event)
@@ -87,6 +90,7 @@ class ControllerCommands:
     def registered(self, broker_epoch: int) -> None:
         """Take the epoch of the broker's new registration. Requests are applied from now on."""
         self.replicas.broker_epoch = broker_epoch
+        self._configured.clear()
         self._registered.set()
 
     @property
@@ -130,13 +134,15 @@ class ControllerCommands:
         async with self._applying:
             await self._admit(request)
             image = self.replicas.image
-            configs = await self._configs(new_topics(image, request))
+            new = frozenset(new_topics(image, request))
+            configs = await self._configs(each for each in request.topic_states if each.topic_name in new)
             try:
                 image, changes = await self._next(chain(records_of(image, request), configs))
             except MetadataError as error:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
             await self.coordinators.forgotten(image)
             await self.replicas.show(image, changes)
+            self._configured.difference_update(changes.topics_deleted)
             self.coordinators.apply(LeaderChanges([], []), (each.name for each in changes.topics_deleted.values()))
             if self.controller_id != request.controller_id:
                 logger.info("broker %d is the controller, in epoch %d", request.controller_id, request.controller_epoch)
@@ -154,7 +160,7 @@ class ControllerCommands:
         async with self._applying:
             await self._admit(request)
             image = self.replicas.image
-            unknown = [topic.topic_name for topic in request.topic_states if image.topic(topic.topic_name) is None]
+            unknown = [topic for topic in request.topic_states if image.topic(topic.topic_name) is None]
             await self.replicas.show(*await self._next(await self._configs(unknown)))
             turns = Turns(_PARTITIONS_IN_A_ROW)
             for topic in request.topic_states:
@@ -214,10 +220,15 @@ class ControllerCommands:
             raise _refused(request, ErrorCode.STALE_CONTROLLER_EPOCH, what)
         self.controller_epoch = request.controller_epoch
 
-    async def _configs(self, topics: Sequence[str]) -> list[Message]:
-        if not topics:
-            return []  # ZooKeeper may be gone, and most requests need nothing of it
-        found = await self.topic_configs(topics)
+    async def _configs(self, topics: Iterable[LeaderAndIsrTopicState | UpdateMetadataTopicState]) -> Sequence[Message]:
+        """Read the settings of topics whose settings are not known. ZooKeeper may be gone, and most requests need
+        nothing of it: the UpdateMetadata of a hosted topic follows its LeaderAndIsr.
+        """
+        unread = {topic.topic_id: topic.topic_name for topic in topics if topic.topic_id not in self._configured}
+        if not unread:
+            return []
+        found = await self.topic_configs(list(unread.values()))
+        self._configured.update(unread)
         image = self.replicas.image
         return [
             record

@@ -337,3 +337,15 @@ async def test_other_tasks_run_while_the_metadata_of_a_large_cluster_is_taken_in
         await broker.commands.update_metadata(request)
     assert steps.count >= 10
     assert len(broker.replicas.image.topics[TOPIC_ID].partitions) == 5_000
+
+
+async def test_the_metadata_of_a_topic_that_has_a_role_here_does_not_wait_for_zookeeper(broker: Broker) -> None:
+    """LeaderAndIsr comes first, and has had the settings read. ZooKeeper may be gone in between; its clients would not
+    find the topic here. Another registration reads again, because announcements may be missed before it."""
+    await broker.lead()
+    assert broker.config_reads == 1
+    await broker.commands.update_metadata(update_metadata(US))
+    assert broker.config_reads == 1
+    broker.commands.registered(BROKER_EPOCH)
+    await broker.commands.update_metadata(update_metadata(US, topic_id=UUID(int=9)))
+    assert broker.config_reads == 2
