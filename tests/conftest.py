@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 
 from tests.clients.features import FEATURES, NOT_OFFERED
+from tests.messages.strategies import compile_codecs
 from tests.support.apache_tool import take_hangs
 from tests.support.report_card import FAIL, PASS, ReportCard, render
 from tests.support.tiers import Durations
@@ -70,6 +71,8 @@ def _heed_signals() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("no_cover"):
+            item.fixturenames.append("compiled_codecs")
         if item.get_closest_marker("interop") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(INTEROP_TIMEOUT_S))
         for mark in item.iter_markers("feature"):
@@ -77,13 +80,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(f"{item.nodeid}: {mark.args[1]!r} is no row of tests/clients/features.py")
 
 
-@pytest.fixture
-def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Flushes that cost nothing, for tests whose thousands of flushes no power cut follows. A busy disk takes 20 ms for
-    each, and the limit of a test is two minutes.
+@pytest.fixture(scope="session", autouse=True)
+def quick_disk() -> Iterator[None]:
+    """Flushes in this process cost nothing: no power cut follows them. A busy disk takes 20 ms or more for each, some
+    tests flush thousands of times, and the limit of a test is two minutes. Nodes in other processes flush.
     """
-    for name in ("fsync", "fdatasync"):
-        monkeypatch.setattr(os, name, lambda fd: None)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("fsync", "fdatasync"):
+            patch.setattr(os, name, lambda fd: None)
+        yield
+
+
+@pytest.fixture(scope="session")
+def compiled_codecs() -> None:
+    """All encoders and decoders, for tests with the mark ``no_cover``. Such a test would compile them unwatched, and
+    the watched tests behind it would find them in memory.
+    """
+    compile_codecs()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -488,5 +488,5 @@ class Replication(RuleBasedStateMachine):
         assert self.leader.high_watermark == self.ends[LEADER]
 
 
-TestReplication = Replication.TestCase
+TestReplication = pytest.mark.no_cover(Replication.TestCase)
 TestReplication.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)

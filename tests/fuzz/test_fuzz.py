@@ -15,12 +15,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kraft.messages.fetch_request import FetchRequest
+from kraft.messages.registry import ApiKey
 from kraft.testing import EmbeddedCluster
 from tests.fuzz.frames import Attack, attack, framed, header, message, mutated, request
 from tests.fuzz.strike import CLIENT_APIS, CONTROL_APIS, Address, Neighbour, Tally, neighbour, strike
 from tests.support.sweep import sweep
 
-PAIRS = [(key, version) for key, (oldest, newest) in CLIENT_APIS.items() for version in range(oldest, newest + 1)]
+USES_UP_TOPICS = frozenset({ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS})
+"""Each version of these needs the topics anew. Making them takes most of the time of the test, so others share them."""
 MAX_GROWTH_KIB = 300 * 1024
 
 
@@ -94,21 +96,24 @@ def test_anything_at_the_controller_listener(street: Street, seed: int) -> None:
     street.attack(street.controller, [attack(rng, CONTROL_APIS) for _ in range(10)])
 
 
-@sweep(("key", "version"), PAIRS)
-def test_every_api_in_every_version(street: Street, key: int, version: int) -> None:
+@sweep(("key",), ((key,) for key in CLIENT_APIS))
+def test_every_api_in_every_version(street: Street, key: int) -> None:
     """Whole requests with strange content, the same broken, and the same cut off."""
-    rng = random.Random(f"{key} {version}")
-    attacks = []
-    for _ in range(4):
-        body = request(rng, key, version)
-        head = header(key, version, 0)
-        attacks += [
-            Attack("whole", framed(head + body), ((key, version),)),
-            Attack("broken", framed(head + mutated(rng, body)), ((key, version),)),
-            Attack("cut off", framed(head + body[: rng.randrange(len(body) + 1)]), ((key, version),)),
-        ]
-    street.attack(street.client, attacks)
-    street.friend.tidy()
+    oldest, newest = CLIENT_APIS[key]
+    for version in range(oldest, newest + 1):
+        rng = random.Random(f"{key} {version}")
+        attacks = []
+        for _ in range(4):
+            body = request(rng, key, version)
+            head = header(key, version, 0)
+            attacks += [
+                Attack("whole", framed(head + body), ((key, version),)),
+                Attack("broken", framed(head + mutated(rng, body)), ((key, version),)),
+                Attack("cut off", framed(head + body[: rng.randrange(len(body) + 1)]), ((key, version),)),
+            ]
+        street.attack(street.client, attacks)
+        if version == newest or key in USES_UP_TOPICS:
+            street.friend.tidy()
 
 
 def test_messages_are_the_same_for_the_same_seed() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from kraft.messages import registry
+from kraft.wire.codec import decode, decode_in_steps, encode, encode_in_steps
 from kraft.wire.schema import Field, Message
 
 CLASSES = sorted(registry.all_classes(), key=lambda cls: cls.__name__)
@@ -24,8 +25,13 @@ def pairs() -> list[Any]:
     return [(cls, version) for cls in CLASSES for version in versions(cls)]
 
 
-def pair_id(value: object) -> str:
-    return value.__name__ if isinstance(value, type) else f"v{value}"
+def compile_codecs() -> None:
+    """Use both encoders and both decoders of every version once: the first use compiles them."""
+    for cls, version in pairs():
+        encoded = encode(cls(), version)
+        list(encode_in_steps(cls(), version, bytearray(), []))
+        decode(cls, version, encoded)
+        list(decode_in_steps(cls, version, encoded, max_elements=0))
 
 
 @cache

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kafka.protocol.api_data import ApiData
@@ -45,6 +46,7 @@ KNOWN_TO_BOTH = [
 ]
 
 
+@pytest.mark.no_cover
 @sweep(("cls", "version"), KNOWN_TO_BOTH)
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())

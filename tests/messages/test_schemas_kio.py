@@ -6,6 +6,7 @@ import io
 from pkgutil import resolve_name
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kio.schema.index import schema_name_map
@@ -48,6 +49,7 @@ def _kio_class(cls: type[Message], version: int) -> Any:
 KNOWN_TO_BOTH = [(cls, version) for cls in CLASSES for version in versions(cls) if _kio_class(cls, version)]
 
 
+@pytest.mark.no_cover
 @sweep(("cls", "version"), KNOWN_TO_BOTH)
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())

@@ -29,8 +29,6 @@ from kraft.world.world import World
 from tests.support.metadata_logs import fill, flush, open_log, replayed, snapshot_of
 from tests.support.quorums import identity
 
-pytestmark = pytest.mark.usefixtures("quick_disk")
-
 SETTINGS = LogConfig(segment_bytes=300)
 VOTERS = [Voter(node_id, "127.0.0.1", node_id) for node_id in (1, 2, 3)]
 ELECTION = QuorumState(leader_id=2, leader_epoch=12, voted_id=2, current_voters=(1, 2, 3))

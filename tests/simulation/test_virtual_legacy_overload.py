@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.simulation.virtual_legacy_overload import run_seed
+from tests.support.covered import first_covered
 
 SEED = 7
 """600 clients and more load the controller's broker."""
@@ -12,7 +13,7 @@ SLICES_SEED = 18
 """50 clients have work in many slices. A LeaderAndIsr that waited for theirs took 3.9 s."""
 
 
-@pytest.mark.parametrize("seed", [SEED, 37])
+@pytest.mark.parametrize("seed", first_covered([SEED, 37]))
 def test_no_load_delays_or_loses_a_request_of_the_controller(seed: int) -> None:
     """KIP-291: "Controller requests will not longer be blocked by data requests"."""
     outcome = run_seed(seed)
@@ -29,6 +30,7 @@ def test_the_brokers_follow_the_next_controller_under_load() -> None:
     assert outcome.broken is None, outcome
 
 
+@pytest.mark.no_cover
 def test_without_a_control_plane_the_same_load_delays_them() -> None:
     """ "a controller request is enqueued into the requestQueue after a backlog of data requests, and experiences a long
     queuing time".

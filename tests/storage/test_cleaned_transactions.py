@@ -18,8 +18,6 @@ from kraft.storage.directory import LastStop
 from kraft.storage.log import Log, remove_files
 from tests.storage.logs import EVERYTHING, NAME, append, batches, config, open_log
 
-pytestmark = pytest.mark.usefixtures("quick_disk")
-
 RETENTION_MS = 100
 SETTINGS = config(
     cleanup_policy="compact", segment_bytes=250, index_interval_bytes=100, delete_retention_ms=RETENTION_MS

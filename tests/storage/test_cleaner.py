@@ -24,8 +24,6 @@ from kraft.storage.opening import RECORDS_PER_SLICE
 from kraft.storage.scan import walk
 from tests.storage.logs import NAME, append, batch, batches, config, open_log
 
-pytestmark = pytest.mark.usefixtures("quick_disk")
-
 Pair = tuple[bytes | None, bytes | None]
 
 

@@ -410,7 +410,7 @@ def described(core: GroupCoordinator) -> Any:
     return group.state, group.generation, group.protocol_type, group.protocol_name, group.leader, group.topics, members
 
 
-TestCoordination = Coordination.TestCase
+TestCoordination = pytest.mark.no_cover(Coordination.TestCase)
 TestCoordination.settings = settings(
     max_examples=200, stateful_step_count=40, deadline=None, report_multiple_bugs=False
 )
@@ -419,6 +419,7 @@ TestCoordination.settings = settings(
 UNSHRUNK = settings(TestCoordination.settings, max_examples=500, phases=[Phase.generate])
 
 
+@pytest.mark.no_cover
 class TestPlantedBugs:
     """The test notices a coordinator that shows its clients uncommitted records."""
 

@@ -353,13 +353,14 @@ class Transactions(RuleBasedStateMachine):
         assert heir.entries.keys() == self.desk.core.entries.keys()
 
 
-TestTransactions = Transactions.TestCase
+TestTransactions = pytest.mark.no_cover(Transactions.TestCase)
 TestTransactions.settings = settings(
     max_examples=150, stateful_step_count=40, deadline=None, report_multiple_bugs=False
 )
 UNSHRUNK = settings(TestTransactions.settings, max_examples=500, phases=[Phase.generate])
 
 
+@pytest.mark.no_cover
 class TestPlantedBugs:
     """The test notices wrong epochs, wrong codes and records that lack something."""
 
