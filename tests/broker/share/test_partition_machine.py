@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -289,5 +288,5 @@ class SharePartitionMachine(RuleBasedStateMachine):
         assert not rest, (rest, self.partition.runs)
 
 
-TestSharePartition = pytest.mark.no_cover(SharePartitionMachine.TestCase)
+TestSharePartition = SharePartitionMachine.TestCase
 TestSharePartition.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)

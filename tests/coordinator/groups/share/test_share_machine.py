@@ -187,7 +187,7 @@ class SharedGroup(RuleBasedStateMachine):
 
 
 SharedGroup.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
-TestSharedGroup = pytest.mark.no_cover(SharedGroup.TestCase)
+TestSharedGroup = SharedGroup.TestCase
 
 
 def _nothing(*_: Any, **__: Any) -> Any:
