@@ -65,4 +65,4 @@ def _references_of_a_local() -> int:
 
 
 _OF_A_LOCAL = _references_of_a_local()
-"""What ``getrefcount`` counts for an object that only a local variable has."""
+"""The references that ``getrefcount`` counts to an object if a local variable has the only one."""
