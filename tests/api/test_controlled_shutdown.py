@@ -38,9 +38,15 @@ REQUESTS = [ControlledShutdownRequest(1), AlterPartitionRequest(1), AllocateProd
 
 
 @attrs.define
+class Commands:
+    features_epoch: int = -1
+
+
+@attrs.define
 class Context:
     controller: LegacyControllerPart
     image: Image = attrs.Factory(Image)
+    commands: Commands = attrs.Factory(Commands)
 
 
 @asynccontextmanager

@@ -50,6 +50,8 @@ TOPIC_ID = UUID(int=7)
 class Commands:
     """Accepts all that a controller sends."""
 
+    features_epoch = -1
+
     async def lead_and_follow(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
         return LeaderAndIsrResponse()
 

@@ -124,9 +124,9 @@ class Member:
         self.what = what
         self._taken(desk.beat(member_id, 0, **what))
 
-    def beat(self) -> ConsumerGroupHeartbeatResponse:
+    def beat(self, **changes: Any) -> ConsumerGroupHeartbeatResponse:
         instance = {key: value for key, value in self.what.items() if key == "instance_id"}
-        answer = self.desk.beat(self.member_id, self.epoch, self.owned, **instance)
+        answer = self.desk.beat(self.member_id, self.epoch, self.owned, **instance, **changes)
         self._taken(answer)
         return answer
 

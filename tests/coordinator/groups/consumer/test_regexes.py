@@ -105,7 +105,7 @@ def test_an_expression_without_members_is_forgotten() -> None:
     desk.settle_all(first, second)
     desk.beat("m1", -1)
     assert set(desk.consumer_group.regexes) == {"t|u"}
-    desk.beat("m2", second.epoch, second.owned, topics=["u"], subscribed_topic_regex="")
+    second.beat(topics=["u"], subscribed_topic_regex="")
     assert not desk.consumer_group.regexes
     desk.settle_all(second)
     assert second.owned == {U: [0]}
