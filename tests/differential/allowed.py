@@ -109,6 +109,14 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("ALTER_*: * negative partition", "*", CRASHES),
         Allowed("ALTER_*", "errorMessage", TEXTS),
     ],
+    "share_state_epochs": [
+        Allowed(
+            "READ_SHARE_GROUP_STATE_SUMMARY 1: step 16 *",
+            "*.leaderEpoch",
+            "InitializeShareGroupState keeps the leader epoch, which Apache Kafka sets to 0 in the records: a former"
+            " leader stays fenced after the coordinator has loaded them.",
+        )
+    ],
     "share_sessions": [*_SHARE_TEXTS, Allowed("*: * an unknown topic", "*", CRASHES)],
     "share_acquisition": [
         Allowed("SHARE_FETCH 2: * mode 7 *", "errorMessage", TEXTS),
