@@ -46,18 +46,19 @@ def test_the_other_kind_continues(tmp_path: Path, writer: Kind, loader: Kind, ve
     """Open, prepared, completed and expired transactional ids, on the same directory. ``transaction.version`` chooses
     the version of the values (KIP-890).
 
-    A partition has too few replicas in sync for a marker, so its transactions stay prepared. It keeps a leader: a
-    coordinator of Apache takes a partition without one for deleted (KAFKA-20734), and completes the transaction.
+    A partition has too few replicas in sync for a marker, so its transactions stay prepared. Its leader is another
+    broker, which stays: a coordinator of Apache takes a partition whose leader it does not know yet for deleted
+    (KAFKA-20734), and completes the transaction.
     """
     settings = {**QUICK_FAILOVER, **{name.replace(".", "_"): value for name, value in SETTINGS.items()}}
-    nodes = members(controllers=[OURS], brokers=[writer, OURS])
+    nodes = members(controllers=[OURS], brokers=[writer, OURS, OURS])
     with running_cluster(tmp_path, nodes, **settings) as cluster:
-        coordinator, other = cluster.brokers
+        coordinator, other, leader = cluster.brokers
         servers = cluster.nodes[coordinator].bootstrap_servers
         traffic = Traffic(servers)
         traffic.create_at(TRANSACTION_STATE, [coordinator], cleanup_policy="compact")
         traffic.create_at(NEAR[0], [coordinator])
-        traffic.create_at(FAR[0], [other, coordinator], min_insync_replicas="2")
+        traffic.create_at(FAR[0], [other, leader], min_insync_replicas="2")
         if version:
             upgrade_transactions(servers)
         end(servers, "expired", is_committed=True)
@@ -65,7 +66,7 @@ def test_the_other_kind_continues(tmp_path: Path, writer: Kind, loader: Kind, ve
         opened = OpenTransaction(servers, "open", NEAR[0], b"open")
         prepared = {each: OpenTransaction(servers, f"prepared {each}", FAR[0], b"%d" % each) for each in (True, False)}
         cluster.nodes[other].kill()
-        eventually(lambda: leaders(traffic, [FAR]) == {coordinator}, LIMIT_S)
+        eventually(lambda: leaders(traffic, [FAR]) == {leader}, LIMIT_S)
         for is_committed, each in prepared.items():
             each.end(is_committed=is_committed)
 
