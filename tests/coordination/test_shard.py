@@ -11,6 +11,7 @@ import trio
 import trio.testing
 
 from kraft.api import delete_groups, heartbeat, offset_delete
+from kraft.coordination.shard import ReplySlot
 from kraft.coordinator.groups.core import ForgetTopics, GroupCoordinator
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.heartbeat_request import HeartbeatRequest
@@ -439,3 +440,12 @@ async def test_nothing_is_appended_once_the_leadership_is_over(tmp_path: Path) -
         shard.take(ForgetTopics(GROUP, {"t"}.__contains__))
         assert desk.partition.log.log_end_offset == before
         assert await waiting.wait() == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_a_slot_is_no_part_of_a_cycle_with_its_refusal() -> None:
+    """KafkaError.anew: "A traceback has the frame that raised, and the frame the object"."""
+    slot = ReplySlot()
+    slot.put(KafkaError(ErrorCode.NOT_COORDINATOR))
+    with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+        slot.get()
+    assert slot.answer.__traceback__ is None

@@ -1,4 +1,4 @@
-"""What the simulated worlds of coordinators share: messages, faults, and internal topics whose leader is replaced.
+"""The common part of the simulated worlds of coordinators: messages, faults, and internal topics that change leaders.
 
 Each step takes one of the possible actions at random: a client acts, a message arrives or is lost, a record is
 committed, a coordinator is replaced, time passes. A coordinator that was replaced continues until it notices, but its

@@ -254,7 +254,7 @@ class GroupWorld(CoordinatedWorld[GroupDriver]):
                 shares[chosen].append((topic, partition[1]))
         return {member_id: embedded_assignment(partitions) for member_id, partitions in shares.items()}
 
-    # What is committed.
+    # The committed state.
 
     @property
     def driver(self) -> GroupDriver:
