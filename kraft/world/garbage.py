@@ -4,6 +4,9 @@ A full collection looks at every object that may be part of a cycle, and no task
 partitions of 5,000 topics are 240,000 such objects, and they live as long as their topics. So the objects that survive
 a long full collection are frozen: later collections skip them.
 
+After each freeze an empty full collection follows: Python begins the next one only once a quarter as many objects are
+new as the last one has left, and would count those that are frozen since.
+
 A frozen object is still freed with its last reference. Only a cycle that becomes garbage after it was frozen would
 remain. A node must therefore make no cycles of objects that live long; a test of its traffic finds them.
 """
@@ -13,8 +16,10 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
+
+import trio
 
 LONG_S = 0.001
 """The CPU time of a full collection from which its survivors are frozen."""
@@ -36,6 +41,8 @@ def short_collections(cpu_s: Callable[[], float] = time.thread_time) -> Iterator
             began_s = cpu_s()
         elif cpu_s() - began_s >= LONG_S:
             gc.freeze()
+            with suppress(RuntimeError):  # a worker thread collects, or no loop runs yet
+                trio.lowlevel.current_trio_token().run_sync_soon(gc.collect, idempotent=True)
 
     thresholds = gc.get_threshold()
     gc.callbacks.append(freeze_survivors)

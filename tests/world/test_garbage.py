@@ -69,6 +69,31 @@ print(json.dumps(looked_at))
     assert max(looked_at[1:]) < 10_000
 
 
+def test_a_full_collection_follows_few_new_objects_after_many_old_ones() -> None:
+    """ "Python begins the next one only once a quarter as many objects are new as the last one has left": of 400,000
+    that are 100,000.
+    """
+    looked_at = printed("""
+import trio
+async def main():
+    gc.disable()
+    metadata = [[] for _ in range(400_000)]
+    gc.enable()
+    gc.collect()
+    await trio.lowlevel.checkpoint()
+    looked_at.clear()
+    kept = []
+    for _ in range(200):
+        kept += [[] for _ in range(1_000)]
+        await trio.lowlevel.checkpoint()
+with garbage.short_collections(lambda: next(ticks)):
+    trio.run(main)
+print(json.dumps(looked_at))
+""")
+    assert looked_at
+    assert max(looked_at) < 10_000
+
+
 TRAFFIC = """
 import socket
 import trio
