@@ -12,6 +12,7 @@ from operator import attrgetter
 from sys import getrefcount
 from typing import Any
 
+from kraft.wire.mapped import Made
 from kraft.wire.schema import Message
 
 STEP = 500
@@ -21,8 +22,8 @@ _BYTES_PER_ELEMENT = 8 * 1024
 
 
 def free_in_steps(owned: list[Any]) -> Generator[int, None, None]:
-    """Empty a list of messages and buffers, the arrays of the messages, and the buffers. Yields the cost of each step,
-    in elements.
+    """Empty a list of messages, buffers, dictionaries and sets, the arrays of the messages, and the other objects.
+    Yields the cost of each step, in elements.
 
     An object to which there is another reference stays as it is.
     """
@@ -33,6 +34,17 @@ def free_in_steps(owned: list[Any]) -> Generator[int, None, None]:
         if isinstance(each, Message):
             values = (getattr(each, field.name) for field in each.FIELDS if field.is_array or field.struct)
             owned += [value for value in values if value]
+        elif isinstance(each, Made):
+            owned.append(each.items)
+        elif isinstance(each, dict | set):
+            pop = each.popitem if isinstance(each, dict) else each.pop
+            count = min(STEP, len(each))
+            for _ in range(count):
+                pop()
+            del pop  # it has the container
+            if each:
+                owned.append(each)
+            yield count
         elif isinstance(each, bytearray):
             half = len(each) // 2
             with suppress(BufferError):  # a view has it

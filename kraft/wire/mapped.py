@@ -24,11 +24,13 @@ def mapped(items: Sequence[S], make: Callable[[S], T]) -> list[T]:
     """Return ``make(item)`` for each item. A long list has a length, and makes its elements when it is iterated."""
     if len(items) <= AT_ONCE:
         return [make(item) for item in items]
-    return cast(list[T], _Made(items, make))
+    return cast(list[T], Made(items, make))
 
 
 @attrs.frozen(eq=False)
-class _Made(Generic[S, T]):
+class Made(Generic[S, T]):
+    """The list of :func:`mapped`. Its elements are new ones at each iteration."""
+
     items: Sequence[S]
     make: Callable[[S], T]
 

@@ -9,6 +9,7 @@ from typing import Any
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.wire.freeing import STEP, free_in_steps
+from kraft.wire.mapped import mapped
 
 LENGTH = 10 * STEP
 
@@ -50,6 +51,29 @@ def test_long_arrays_within_elements_are_freed_in_steps() -> None:
     counts = freed(free_in_steps(owned), watched)
     assert sum(counts) == LENGTH
     assert max(counts) == STEP
+
+
+def test_the_elements_of_the_request_in_an_answer_are_freed_in_steps() -> None:
+    """``mapped``: the answer has the list of its request, so the last owner of that may be the answer."""
+    for answer_first in (True, False):
+        names, watched = canaries()
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names])
+        answer = MetadataRequest(topics=mapped(request.topics or [], lambda topic: topic))
+        owned: list[Any] = [answer, request] if answer_first else [request, answer]
+        del names, request, answer
+        counts = freed(free_in_steps(owned), watched)
+        assert (sum(counts), max(counts)) == (LENGTH, STEP)
+
+
+def test_dictionaries_and_sets_are_freed_in_steps() -> None:
+    names, watched = canaries()
+    owned: list[Any] = [set(names[1::2]), dict.fromkeys(names[::2])]
+    del names
+    counts = freed(free_in_steps(owned), watched)
+    assert (sum(counts), max(counts)) == (LENGTH, STEP)
+    kept = {1: 2}
+    list(free_in_steps([kept]))
+    assert kept
 
 
 def test_an_array_that_another_object_has_stays_as_it_is() -> None:
