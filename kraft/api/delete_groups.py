@@ -13,10 +13,11 @@ from kraft.coordinator.partitions import HASHED_CHARACTERS
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.delete_groups_response import DeletableGroupResult, DeleteGroupsResponse
 from kraft.messages.registry import ApiKey
+from kraft.metadata.steps import distinct
 from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns
+from kraft.world.turns import Turns, in_slices
 
 ROW = Api(
     ApiKey.DELETE_GROUPS,
@@ -30,7 +31,7 @@ _SLICE_GROUPS = 50
 async def at_broker(broker: BrokerContext, request: Request, message: DeleteGroupsRequest) -> Reply:
     turns = Turns(_SLICE_GROUPS)
     replies = []
-    for group_id in dict.fromkeys(message.groups_names):
+    for group_id in await in_slices(distinct(message.groups_names, str), turns):
         replies.append((group_id, _delete(broker, request, attrs.evolve(message, groups_names=[group_id]))))
         await turns.spend(1 + len(group_id) // HASHED_CHARACTERS)
 

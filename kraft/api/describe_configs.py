@@ -3,12 +3,14 @@
 Versions 1 to 4: 1 has sources and synonyms (KIP-226), 3 adds types and documentation (KIP-569), 4 is flexible. A
 controller's listener has it too (KIP-919).
 
-A resource that a request names again is in the response once: a few bytes of it request some kilobytes.
+A resource that a request names again is in the response once: a few bytes of it request some kilobytes. A request for
+more settings than a resource has is INVALID_REQUEST.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from kraft.api.context import BrokerContext, ControllerContext, ZkBrokerContext
 from kraft.api.logger_levels import describe_loggers
@@ -35,8 +37,9 @@ from kraft.metadata.image import ResourceType
 from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.freeing import free_in_steps
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns
+from kraft.world.turns import Turns, in_slices
 
 ROW = Api(
     ApiKey.DESCRIBE_CONFIGS,
@@ -44,7 +47,10 @@ ROW = Api(
     permissions=((Operation.DESCRIBE_CONFIGS, Resource.CLUSTER), (Operation.DESCRIBE_CONFIGS, Resource.TOPIC)),
 )
 
+MAX_KEYS = 1_000
+"""Not a Kafka setting. The settings of one resource by name: a broker has some 250, and some hundred loggers."""
 _SLICE_SETTINGS = 75
+_SLICE_KEYS = 1_000
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeConfigsRequest) -> Reply:
@@ -77,15 +83,22 @@ async def _describe(
 ) -> DescribeConfigsResponse:
     """``topics`` are the settings of topics that have others than in the image."""
     says_default = request.api_version == 0  # later versions have the source of each value instead
-    distinct = {
-        (each.resource_type, each.resource_name, tuple(each.configuration_keys or ())): each
-        for each in message.resources
-    }
-    turns = Turns(_SLICE_SETTINGS)
+    described: set[tuple[int, str, tuple[str, ...]]] = set()
+    looks, turns = Turns(_SLICE_KEYS), Turns(_SLICE_SETTINGS)
     results = []
-    for resource in distinct.values():
-        results.append(_one(node, resource, message, says_default, topics))
-        await turns.spend(1 + len(results[-1].configs))
+    for resource in message.resources:
+        keys = resource.configuration_keys or ()
+        if len(keys) > MAX_KEYS:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"A resource has at most {MAX_KEYS} settings.")
+        await looks.spend(1 + len(keys))
+        what = resource.resource_type, resource.resource_name, tuple(keys)
+        if what not in described:
+            described.add(what)
+            results.append(_one(node, resource, message, says_default, topics))
+            await turns.spend(1 + len(results[-1].configs))
+    owned: list[Any] = [described]
+    del described
+    await in_slices(free_in_steps(owned), _SLICE_KEYS)
     return DescribeConfigsResponse(results=results)
 
 

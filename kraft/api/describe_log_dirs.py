@@ -40,8 +40,10 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeLo
     if message.topics is not None:
         wanted, looks = set(), Turns(_SLICE_LOOKS)
         for topic in message.topics:
+            hosted = broker.replicas.partitions.get(topic.topic, {})
             for index in topic.partitions:
-                wanted.add((topic.topic, index))
+                if index in hosted:
+                    wanted.add((topic.topic, index))
                 await looks.spend()
     turns = Turns(_SLICE_PARTITIONS)
     results = [await _one(broker, directory, wanted, turns) for directory in broker.replicas.directories]
@@ -55,9 +57,11 @@ async def _one(
     broker: BrokerContext, directory: LogDirectory, wanted: set[tuple[str, int]] | None, turns: Turns
 ) -> DescribeLogDirsResult:
     topics: dict[str, DescribeLogDirsTopic] = {}
-    for partition in list(broker.replicas.in_directory(directory)):
+    for partition in list(broker.replicas.all()):
         await turns.spend()
-        if wanted is None or (partition.topic, partition.index) in wanted:
+        if not broker.replicas.holds(partition) or not directory.has(partition.log.directory):
+            continue
+        if wanted is None or partition.where in wanted:
             topic = topics.setdefault(partition.topic, DescribeLogDirsTopic(name=partition.topic))
             topic.partitions.append(
                 DescribeLogDirsPartition(

@@ -33,14 +33,15 @@ _SLICE_PRODUCERS = 500
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeProducersRequest) -> Reply:
     topics: dict[str, TopicResponse] = {}
-    described: set[tuple[str, int]] = set()
+    described: dict[str, set[int]] = {}
     turns = Turns(_SLICE_PRODUCERS)
     for topic in message.topics:
         answers = topics.setdefault(topic.name, TopicResponse(topic.name)).partitions
+        indexes = described.setdefault(topic.name, set())
         for index in topic.partition_indexes:
             # A partition that is named again is described once: it may have thousands of producers.
-            if (topic.name, index) not in described:
-                described.add((topic.name, index))
+            if index not in indexes:
+                indexes.add(index)
                 answers.append(_one(broker, topic.name, index))
             await turns.spend(1 + len(answers[-1].active_producers) // 10)
         await turns.spend()

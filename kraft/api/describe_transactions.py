@@ -12,6 +12,7 @@ from kraft.coordinator.transactions.admin import described
 from kraft.messages.describe_transactions_request import DescribeTransactionsRequest
 from kraft.messages.describe_transactions_response import DescribeTransactionsResponse, TransactionState
 from kraft.messages.registry import ApiKey
+from kraft.metadata.steps import distinct
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
@@ -29,7 +30,7 @@ _SLICE_PARTITIONS = 500
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeTransactionsRequest) -> Reply:
     response = DescribeTransactionsResponse()
     turns = Turns(_SLICE_PARTITIONS)
-    for transactional_id in dict.fromkeys(message.transactional_ids):
+    for transactional_id in await in_slices(distinct(message.transactional_ids, str), turns):
         await turns.spend(1 + len(transactional_id) // HASHED_CHARACTERS)
         try:
             entries = broker.transactions.shard_of(transactional_id).core.entries

@@ -7,9 +7,10 @@ from typing import Any
 
 from kraft.api.authorized_operations import GROUP_OPERATIONS
 from kraft.coordinator.partitions import HASHED_CHARACTERS
+from kraft.metadata.steps import distinct
 from kraft.rpc.channel import Parked, Reply, response_of
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.turns import Turns
+from kraft.world.turns import Turns, in_slices
 
 _SLICE_GROUPS = 50
 
@@ -29,7 +30,7 @@ async def describe_each(
     """
     turns = Turns(_SLICE_GROUPS)
     replies = []
-    for group_id in dict.fromkeys(group_ids):
+    for group_id in await in_slices(distinct(group_ids, str), turns):
         try:
             reply = submit(group_id)
         except KafkaError as error:

@@ -12,7 +12,8 @@ Versions 0 to 9.
 | 8 | the reason, for the log (KIP-800) |
 | 9 | a returning static leader skips the assignment |
 
-Parked until all members have joined or the rebalance timeout is over.
+Parked until all members have joined or the rebalance timeout is over. A client with more than ``MAX_PROTOCOLS`` gets
+INCONSISTENT_GROUP_PROTOCOL.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.join_group_response import JoinGroupResponse
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
-from kraft.wire.errors import ErrorCode
+from kraft.wire.errors import ErrorCode, KafkaError
 
 ROW = Api(
     ApiKey.JOIN_GROUP,
@@ -33,7 +34,13 @@ ROW = Api(
 )
 
 
+MAX_PROTOCOLS = 100
+"""Not a Kafka setting. The protocols of a client, each with metadata of its own: the assignors of a consumer."""
+
+
 async def at_broker(broker: BrokerContext, request: Request, message: JoinGroupRequest) -> Reply:
+    if len(message.protocols) > MAX_PROTOCOLS:
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     return broker.groups.shard_of_member(message.group_id).submit(request, message)
 
 

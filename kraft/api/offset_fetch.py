@@ -18,6 +18,7 @@ A group, and a partition of it, that a request names again is in the response on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 import attrs
 
@@ -35,6 +36,7 @@ from kraft.messages.offset_fetch_response import (
     OffsetFetchResponseTopics,
 )
 from kraft.messages.registry import ApiKey
+from kraft.metadata.steps import distinct
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
@@ -55,10 +57,9 @@ TOPIC_IDS_VERSION = 10
 
 async def at_broker(broker: BrokerContext, request: Request, message: OffsetFetchRequest) -> Reply:
     if request.api_version >= GROUPS_VERSION:
-        distinct = {wanted.group_id: wanted for wanted in message.groups}
         turns = Turns(_SLICE_GROUPS)
         groups = []
-        for wanted in distinct.values():
+        for wanted in (await in_slices(distinct(message.groups, attrgetter("group_id")), turns)).values():
             await turns.spend(1 + len(wanted.group_id) // HASHED_CHARACTERS)
             fetch = _fetch_by_id if request.api_version >= TOPIC_IDS_VERSION else _fetch
             groups.append(

@@ -6,7 +6,6 @@ v0 and v1 also list each feature. kraft.version cannot leave 0 here, because the
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from enum import IntEnum
 
@@ -34,11 +33,12 @@ def update_features(context: Context, request: UpdateFeaturesRequest) -> Decisio
     """Finalize new levels; with ``validate_only`` only check whether that is possible."""
     records: list[FeatureLevelRecord] = []
     try:
-        times = Counter(update.feature for update in request.feature_updates)
+        named: set[str] = set()
         for update in request.feature_updates:
-            if times[update.feature] > 1:
+            if update.feature in named:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"{shortened(update.feature)} is named more than once.")
-            _check(context, update)
+            _check(context, update)  # an unknown feature is refused, so the loop ends soon
+            named.add(update.feature)
             if update.max_version_level != context.image.features.get(update.feature, 0):
                 records.append(FeatureLevelRecord(name=update.feature, feature_level=update.max_version_level))
     except KafkaError as error:

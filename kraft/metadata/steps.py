@@ -7,7 +7,7 @@ that would be as much work (some 10 µs each). Its result is the same with and w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Hashable, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable
 from heapq import merge
 from itertools import islice
 from typing import Any, TypeVar, cast
@@ -17,8 +17,10 @@ H = TypeVar("H", bound=Hashable)
 C = TypeVar("C", bound=tuple[Any, ...] | str)
 Steps = Generator[int, None, T]
 
-#: The items that are counted or sorted in a step, and its cost.
+#: The items that are sorted in a step, and its cost.
 _AT_ONCE, _COST = 1000, 100
+#: The items that are hashed in a step, and its cost. Each may be a string of 32,767 bytes.
+_HASHED_AT_ONCE, _HASHING_COST = 100, 10
 
 
 def finished(work: Steps[T]) -> T:
@@ -34,10 +36,20 @@ def counted(items: Iterable[H]) -> Steps[Counter[H]]:
     """Count equal items: a request may name a thing more than once."""
     rest = iter(items)
     times: Counter[H] = Counter()
-    while some := tuple(islice(rest, _AT_ONCE)):
+    while some := tuple(islice(rest, _HASHED_AT_ONCE)):
         times.update(some)
-        yield _COST
+        yield _HASHING_COST
     return times
+
+
+def distinct(items: Iterable[T], key: Callable[[T], H]) -> Steps[dict[H, T]]:
+    """Return the last item of each key, in the order of the keys' first items."""
+    rest = iter(items)
+    found: dict[H, T] = {}
+    while some := tuple(islice(rest, _HASHED_AT_ONCE)):
+        found.update((key(each), each) for each in some)
+        yield _HASHING_COST
+    return found
 
 
 def in_order(items: Iterable[C]) -> Steps[Iterable[C]]:

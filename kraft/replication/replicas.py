@@ -479,8 +479,7 @@ class Replicas:
         """Yield the partitions of a directory, also for a loop that awaits between them: one that is deleted meanwhile
         is omitted, and a new one may be.
         """
-        held = (each for each in list(self.all()) if self.holds(each))
-        return (each for each in held if os.path.dirname(each.log.directory) == directory.path)
+        return (each for each in list(self.all()) if self.holds(each) and directory.has(each.log.directory))
 
     # Durability.
 

@@ -99,6 +99,10 @@ class LogDirectory:
         self.last_stop = last_stop
         self._lock_fd = lock_fd
 
+    def has(self, log: str) -> bool:
+        """Whether the directory of a log, by its absolute path, is in this one."""
+        return log.rpartition(os.sep)[0] == self.path
+
     @classmethod
     def open(
         cls,

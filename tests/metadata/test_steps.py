@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraft.metadata import steps
-from kraft.metadata.steps import Steps, counted, finished, in_order
+from kraft.metadata.steps import Steps, counted, distinct, finished, in_order
 
 
 def test_the_result_of_work_that_is_run_at_once() -> None:
@@ -26,6 +26,12 @@ def test_counted_is_a_counter(items: list[int]) -> None:
     assert finished(counted(items)) == Counter(items)
 
 
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers())))
+def test_distinct_has_the_last_item_of_each_key(items: list[tuple[int, int]]) -> None:
+    found = finished(distinct(items, lambda item: item[0]))
+    assert list(found.items()) == list({key: (key, value) for key, value in items}.items())
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers())), st.integers(1, 5))
 def test_parts_in_order_are_all_in_order(items: list[tuple[int, int]], at_once: int) -> None:
     with patch.object(steps, "_AT_ONCE", at_once):
@@ -33,5 +39,5 @@ def test_parts_in_order_are_all_in_order(items: list[tuple[int, int]], at_once: 
 
 
 def test_many_items_are_counted_in_several_steps() -> None:
-    work = counted(number % 7 for number in range(5_500))
-    assert sum(1 for _ in work) == 6
+    items = [number % 7 for number in range(5_500)]
+    assert sum(1 for _ in counted(items)) == sum(1 for _ in distinct(items, str)) == 55

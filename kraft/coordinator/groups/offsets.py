@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 import attrs
 
@@ -43,6 +43,7 @@ from kraft.messages.txn_offset_commit_request import (
 from kraft.metadata.steps import Steps
 from kraft.records.batch import NO_PRODUCER_ID
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.freeing import free_in_steps
 
 GROUP_NOT_FOUND_SAID_VERSION = 9
 """The first version in which OffsetCommit returns GROUP_ID_NOT_FOUND (KIP-848)."""
@@ -177,6 +178,9 @@ def fetched(
                 )
             yield 1
         yield 1
+    owned: list[Any] = [named]
+    del named
+    yield from free_in_steps(owned)
     return OffsetFetchResponseGroup(group_id=group_id, topics=list(answers.values()))
 
 
