@@ -27,7 +27,7 @@ ROW = Api(
     permissions=((Operation.ALTER, Resource.CLUSTER),),
 )
 
-_SLICE_PARTITIONS = 1_000
+_SLICE_PARTITIONS = 500
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: AlterReplicaLogDirsRequest) -> Reply:

@@ -22,7 +22,10 @@ from kraft.messages.alter_partition_reassignments_response import (
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
-from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from kraft.messages.list_partition_reassignments_request import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from kraft.messages.list_partition_reassignments_response import (
     ListPartitionReassignmentsResponse,
     OngoingPartitionReassignment,
@@ -34,6 +37,8 @@ from kraft.metadata.index import REASSIGNED
 from kraft.metadata.partitions import Partition
 from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
+
+_NO_PARTITION = -1
 
 
 def alter_partition_reassignments(context: Context, request: AlterPartitionReassignmentsRequest) -> Steps[Decision]:
@@ -130,35 +135,36 @@ def _target(partition: Partition) -> list[int]:
 
 def list_partition_reassignments(context: Context, request: ListPartitionReassignmentsRequest) -> Steps[Decision]:
     """The reassignments under way, of all topics or of the named partitions."""
-    if request.topics is None:
-        found: Iterable[tuple[Topic, int, Partition | None]] = context.image.partitions_of(REASSIGNED)
-    else:
-        found = _named(context, request)
-    topics: dict[str, OngoingTopicReassignment] = {}
-    for topic, index, partition in found:
+    found = _all_reassigned(context) if request.topics is None else _named(context, request.topics)
+    topics: dict[str, dict[int, OngoingPartitionReassignment]] = {}
+    for name, index, partition in found:
         yield 1
         if partition is None or not partition.is_reassigned:
             continue
-        ongoing = topics.setdefault(topic.name, OngoingTopicReassignment(name=topic.name))
-        ongoing.partitions.append(
-            OngoingPartitionReassignment(
-                partition_index=index,
-                replicas=list(partition.replicas),
-                adding_replicas=list(partition.adding_replicas),
-                removing_replicas=list(partition.removing_replicas),
-            )
+        topics.setdefault(name, {})[index] = OngoingPartitionReassignment(
+            partition_index=index,
+            replicas=list(partition.replicas),
+            adding_replicas=list(partition.adding_replicas),
+            removing_replicas=list(partition.removing_replicas),
         )
     response = ListPartitionReassignmentsResponse(
-        error_code=ErrorCode.NONE, error_message=None, topics=list(topics.values())
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        topics=[OngoingTopicReassignment(name, list(ongoing.values())) for name, ongoing in topics.items()],
     )
     return Decision((), response)
 
 
+def _all_reassigned(context: Context) -> Iterator[tuple[str, int, Partition | None]]:
+    for topic, index, partition in context.image.partitions_of(REASSIGNED):
+        yield topic.name, index, partition
+
+
 def _named(
-    context: Context, request: ListPartitionReassignmentsRequest
-) -> Iterator[tuple[Topic, int, Partition | None]]:
-    for wanted in request.topics or ():
+    context: Context, topics: Iterable[ListPartitionReassignmentsTopics]
+) -> Iterator[tuple[str, int, Partition | None]]:
+    """Yield what the request names, also what does not exist: a request may name 100,000 topics or partitions."""
+    for wanted in topics:
         topic = context.image.topic(wanted.name)
-        if topic is not None:
-            for index in dict.fromkeys(wanted.partition_indexes):
-                yield topic, index, topic.partitions.get(index)
+        for index in wanted.partition_indexes or (_NO_PARTITION,):
+            yield wanted.name, index, None if topic is None else topic.partitions.get(index)

@@ -33,7 +33,7 @@ _PRESENT: Final[Mapping[str, Callable[[HostedPartition], int]]] = {
     CLEANER_OFFSET: lambda each: each.cleaned_offset,
 }
 FILES = tuple(_PRESENT)
-_PARTITIONS_IN_A_ROW = 1_000
+_PARTITIONS_IN_A_ROW = 300
 """Not a Kafka setting. The partitions whose offsets are read before other tasks run: some milliseconds."""
 
 
@@ -67,6 +67,18 @@ class Checkpoints:
     def offset(self, name: str, where: TopicPartition) -> int:
         """Return the entry of a partition in one of the files, 0 for none."""
         return self.files.get(name, {}).get(where, 0)
+
+    async def start_offsets(
+        self, partitions: Mapping[str, Mapping[int, HostedPartition]]
+    ) -> list[tuple[HostedPartition, int]]:
+        """Return the log start offset of each of ``partitions`` that has an entry. Works in slices."""
+        found, turns = [], Turns(_PARTITIONS_IN_A_ROW)
+        for (topic, index), start_offset in self.files.get(LOG_START_OFFSET, {}).items():
+            partition = partitions.get(topic, {}).get(index)
+            if partition is not None:
+                found.append((partition, start_offset))
+            await turns.spend()
+        return found
 
     def lowered(self, where: TopicPartition, offset: int) -> Checkpoints:
         """Return the same entries, but none of the partition ``where`` above ``offset``."""

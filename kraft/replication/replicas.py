@@ -544,9 +544,7 @@ class Replicas:
 
     async def _write(self, directory: LogDirectory, checkpoints: Checkpoints) -> None:
         """Write the files of one directory, and record which start offsets are durable. Raises OSError."""
-        starts = checkpoints.files.get(LOG_START_OFFSET, {})
-        named = ((self.partitions.get(topic, {}).get(index), start) for (topic, index), start in starts.items())
-        written = [(each, start) for each, start in named if each is not None]
+        written = await checkpoints.start_offsets(self.partitions)
         for each, start_offset in written:
             # A failed write may already have lowered the entry.
             each.checkpointed_start_offset = min(each.checkpointed_start_offset, start_offset)

@@ -28,7 +28,10 @@ from kraft.messages.broker_registration_change_record import BrokerRegistrationC
 from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest
-from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from kraft.messages.list_partition_reassignments_request import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from kraft.metadata.loader import Loader
 from kraft.metadata.steps import Steps, finished
 from kraft.quorum.driver import Quorum
@@ -83,6 +86,18 @@ async def refused(controller: Controller, name: str, code: ErrorCode) -> None:
     with pytest.raises(KafkaError) as error:
         await controller.request(create(name))
     assert error.value.code is code
+
+
+async def test_what_does_not_exist_is_looked_for_in_steps(tmp_path: Path) -> None:
+    """ "Yield what the request names, also what does not exist: a request may name 100,000 topics or partitions.\""""
+    cases: list[tuple[int, list[int]]] = [(5_000, []), (1, [7] * 5_000)]
+    async with running(tmp_path) as (_, _, controller):
+        for count, indexes in cases:
+            topics = [ListPartitionReassignmentsTopics(f"t{number}", indexes) for number in range(count)]
+            async with steps_of_this_task() as steps:
+                answer = await controller.request(ListPartitionReassignmentsRequest(topics=topics))
+            assert answer.topics == []
+            assert steps.count >= 10
 
 
 @given(

@@ -202,6 +202,7 @@ def test_reassignments_in_progress_are_listed() -> None:
     move(toy, 2, name="u", index=0)
     assert listed(toy) == {"u": [0, 2]}
     assert listed(toy, ("u", [2, 1, 2]), ("t", [0]), ("none", [0])) == {"u": [2]}
+    assert listed(toy, ("u", [1])) == listed(toy, ("u", []), ("none", [])) == {}
     answer = toy.ask(ListPartitionReassignmentsRequest(topics=None)).topics[0].partitions[0]
     assert (answer.replicas, answer.adding_replicas, answer.removing_replicas) == ([2, 1], [2], [1])
     toy.in_sync(1, 2, name="u", index=0)
