@@ -33,6 +33,7 @@ from kraft.storage.node_directories import open_directories
 from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import KafkaError
 from kraft.wire.uuids import uuid_to_text
+from kraft.world.allocator import map_large_buffers
 from kraft.world.garbage import short_collections
 from kraft.world.uuids import random_uuid
 from kraft.world.world import World
@@ -58,6 +59,7 @@ def run(arguments: Sequence[str] | None = None, *, instruments: Sequence[trio.ab
         config = _configure(options)
         if options.file is None:
             _format_default(config)
+        map_large_buffers()
         files = raise_file_limit()
         logger.info("%s", files)
         OPEN_FILES.capacity = files.logs

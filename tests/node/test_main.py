@@ -126,6 +126,16 @@ def test_the_command_keeps_collections_of_garbage_short(tmp_path: Path, monkeypa
     assert gc.callbacks == before
 
 
+def test_the_command_maps_large_buffers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """world.allocator: or the event loop copies 31 MiB in one step. Its own test shows the effect."""
+    calls: list[str] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("kraft.node.command.map_large_buffers", lambda: calls.append("map"))
+    monkeypatch.setattr("kraft.node.command.trio.run", lambda *_, **__: calls.append("run") or 0)
+    assert main([]) == 0
+    assert calls == ["map", "run"]
+
+
 # Faults of the directory
 
 
