@@ -19,6 +19,7 @@ from kraft.rpc.memory_pool import MemoryPool
 from kraft.wire.codec import decode, decode_in_steps
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.schema import Message
+from kraft.wire.varint import Buffer
 from kraft.world.turns import in_slices
 
 
@@ -106,7 +107,7 @@ class Request:
     api_version: int
     correlation_id: int
     client_id: str | None
-    frame: bytes | bytearray
+    frame: Buffer
     body_position: int
     connection: ConnectionInfo
     supported: bool = True

@@ -21,6 +21,7 @@ from kraft.wire.decode_error import DecodeError
 from kraft.wire.reading import skip_tags
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
+from kraft.wire.varint import Buffer
 from kraft.world.turns import give_turn
 
 Apis = Mapping[int, tuple[int, int]]
@@ -33,7 +34,7 @@ _FRAME_LENGTH = struct.Struct(">i")
 _FLEXIBLE_HEADER = 2
 
 
-def parse_request(frame: bytes | bytearray, connection: ConnectionInfo, apis: Apis) -> Request:
+def parse_request(frame: Buffer, connection: ConnectionInfo, apis: Apis) -> Request:
     """Decode the header.
 
     ApiVersions is accepted in any version, because its response lists the versions that this listener offers.
@@ -75,7 +76,7 @@ def _not_offered(api_key: int) -> str:
     return f"{name} (API key {api_key}) is not offered here; Kafka has it at listeners of {kinds}"
 
 
-def _client_id(frame: bytes | bytearray) -> tuple[str | None, int]:
+def _client_id(frame: Buffer) -> tuple[str | None, int]:
     start = _FIXED.size + 2
     if len(frame) < start:
         raise DecodeError("request ends before its client id")
@@ -85,7 +86,7 @@ def _client_id(frame: bytes | bytearray) -> tuple[str | None, int]:
     if len(frame) < start + length:
         raise DecodeError(f"client id of {length} bytes, {len(frame) - start} remain")
     # Only logs and quotas use this name, so bytes that are not UTF-8 are replaced, as in Kafka.
-    return frame[start : start + length].decode(errors="replace"), start + length
+    return str(frame[start : start + length], errors="replace"), start + length
 
 
 async def encode_response(request: Request, message: Message) -> tuple[bytearray, list[tuple[int, FileSlice]]]:

@@ -102,7 +102,8 @@ def decode_in_steps(
     cls: type[M], version: int, buffer: Buffer, position: int = 0, *, max_elements: int
 ) -> Generator[int, None, tuple[M, int, int]]:
     """:func:`decode` for large input, in steps of about a millisecond. Yields the cost of each step but the last, in
-    elements of arrays. Returns the number of elements, too. A tagged field counts as an element.
+    elements of arrays. Returns the number of elements, too. A tagged field counts as an element. A ``bytes`` field of
+    more than 1 MiB is a view of the buffer, like ``records``.
 
     Raises DecodeError, too, if there are more than ``max_elements``: an element may have one byte, and become an object
     of a hundred.

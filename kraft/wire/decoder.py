@@ -9,8 +9,8 @@ reads consecutive fixed-size fields and the length prefix after them. For any in
 - unknown tagged fields are checked and dropped (Kafka keeps them; nothing here forwards messages).
 
 A decoder in steps is a generator for large input: it does the same, and yields after each ``STEP`` elements of arrays,
-or ``STEP_BYTES``, so that its caller can let other tasks run. It stops before a few bytes an element become too many
-objects.
+or ``STEP_BYTES``, so that its caller can let other tasks run. It copies no ``bytes`` field that is longer than a step,
+and stops before a few bytes an element become too many objects.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _DecoderWriter:
         line("end = len(b)")
         if self.in_steps:
             line(f"done, due, full = 0, {STEP}, p + {STEP_BYTES}")
-        if self.has_records(self.cls):
+        if self.has_views(self.cls):
             line("view = memoryview(b)")
         made = self.structure(self.cls)
         self.flush()
@@ -102,8 +102,9 @@ class _DecoderWriter:
         with self.source.block("if done > most"):
             self.source.line(f"raise {self.constant(too_many)}(most)")
 
-    def has_records(self, cls: type[Message]) -> bool:
-        return any(f.type == "records" or (f.struct and self.has_records(f.struct)) for f in cls.FIELDS)
+    def has_views(self, cls: type[Message]) -> bool:
+        kinds = ("records", "bytes") if self.in_steps else ("records",)
+        return any(f.type in kinds or (f.struct and self.has_views(f.struct)) for f in cls.FIELDS)
 
     def constant(self, value: Any) -> str:
         return self.source.constant(value.__name__, value)
@@ -175,8 +176,11 @@ class _DecoderWriter:
         return self.sized(field, nullable, self.length(field, "h"), 'str(b[p:{stop}], "utf-8")')
 
     def bytes_or_records(self, field: Field, nullable: bool) -> str:
+        count = self.length(field, "i")
         made = "view[p:{stop}]" if field.type == "records" else "bytes(b[p:{stop}])"
-        return self.sized(field, nullable, self.length(field, "i"), made)
+        if self.in_steps and field.type == "bytes":
+            made += f" if {count} <= {STEP_BYTES} else view[p:{{stop}}]"
+        return self.sized(field, nullable, count, made)
 
     def sized(self, field: Field, nullable: bool, count: str, made: str) -> str:
         """Generate the reading of ``count`` bytes. The expression ``made`` converts them to the value."""

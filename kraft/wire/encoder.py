@@ -4,7 +4,7 @@ The generated function appends to a ``bytearray``. Consecutive fixed-size fields
 form a *run*, which one ``struct`` call writes. A run with arrays has one ``struct`` per combination of their counts
 (``Packers``). A compact length of one byte is part of the run; a longer one splits it.
 
-An encoder in steps is a generator for responses of any size: it does the same, and yields after each ``STEP`` elements
+An encoder in steps is a generator for messages of any size: it does the same, and yields after each ``STEP`` elements
 of arrays, or ``STEP_BYTES``, so that its caller can let other tasks run.
 """
 
@@ -215,12 +215,25 @@ class _EncoderWriter:
         self.length(field, count, "i")
         self.flush()
         if field.type == "bytes":
-            self.source.line(f"out += {local}")
+            self.append(local, count)
             return
         with self.source.block(f"if type({local}) is {self.source.constant('FileSlice', FileSlice)}"):
             self.source.line(f"splices.append((len(out), {local}))")
         with self.source.block("else"):
+            self.append(local, count)
+
+    def append(self, local: str, count: str) -> None:
+        """Generate the copy of ``count`` bytes, of many in steps."""
+        if not self.in_steps:
             self.source.line(f"out += {local}")
+            return
+        with self.source.block(f"if {count} <= {STEP_BYTES}"):
+            self.source.line(f"out += {local}")
+        with self.source.block("else"):
+            with self.source.block(f"for i in range(0, {count}, {STEP_BYTES})"):
+                self.source.line(f"out += memoryview({local})[i:i + {STEP_BYTES}]")
+                self.source.line("yield")
+            self.source.line(f"full = len(out) + {STEP_BYTES}")
 
     def array(self, field: Field, value: str, nullable: bool) -> None:
         local, count = self.load(field, value, nullable, empty="()")

@@ -15,9 +15,10 @@ from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsReq
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.registry import request_header_version
+from kraft.metadata.steps import finished
 from kraft.rpc.channel import ConnectionInfo, Request
 from kraft.rpc.header import parse_request
-from kraft.wire.codec import encode
+from kraft.wire.codec import decode_in_steps, encode
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 from tests.api.serving import Serving
@@ -86,6 +87,20 @@ def test_the_client_is_known_on_the_other_side() -> None:
     inner = unwrap_request(wrap_request(received(CREATE, 7)), CLIENT)
     assert (inner.connection.principal, inner.connection.host) == ("User:alice", "10.1.2.3")
     assert (inner.client_id, inner.correlation_id, inner.message()) == ("here", 77, CREATE)
+
+
+def test_a_large_request_is_not_copied() -> None:
+    """A step of the event loop that copies 50 MB takes 15 to 30 ms."""
+    create = CreateTopicsRequest(topics=[CreatableTopic(name=f"{number}".ljust(32_000)) for number in range(40)])
+    request = received(create, 7)
+    envelope = wrap_request(request)
+    assert envelope.request_data is request.frame
+    steps = decode_in_steps(EnvelopeRequest, 0, bytearray(encode(envelope, 0)), max_elements=0)
+    arrived, *_ = finished(steps)
+    inner = unwrap_request(arrived, CLIENT)
+    assert inner.frame is arrived.request_data
+    assert isinstance(inner.frame, memoryview)
+    assert (inner.client_id, inner.message()) == ("here", create)
 
 
 @pytest.mark.parametrize("host", ["10.1.2.3", "2001:db8::1", "fe80::1%eth0"])

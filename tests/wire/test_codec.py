@@ -7,6 +7,7 @@ import re
 import struct
 import tracemalloc
 from collections.abc import Generator
+from itertools import pairwise
 from typing import TypeVar
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from kraft.messages.consumer_group_member_metadata_value import (
 )
 from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.describe_topic_partitions_request import Cursor, DescribeTopicPartitionsRequest
+from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kraft.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -228,6 +230,28 @@ def test_the_bytes_of_long_names_are_work_too() -> None:
     """1,000 names of 32,000 bytes took one step of 8 ms."""
     elements, costs = steps_of(DeleteTopicsRequest(topic_names=["a" * 32_000] * 1000), 5)
     assert (elements, costs) == (1000, [1000] * 30)
+
+
+def test_long_bytes_are_encoded_in_short_steps() -> None:
+    """encode_in_steps: "in steps of about a millisecond". 50 MB in one field took one step of 30 ms."""
+    message = EnvelopeRequest(request_data=bytes(5 << 20), request_principal=b"p", client_host_address=b"h")
+    out = bytearray()
+    lengths = [0, *(len(out) for _ in encode_in_steps(message, 0, out, []))]
+    assert len(lengths) == 6
+    assert max(after - before for before, after in pairwise(lengths)) < (1 << 20) + 10
+    assert out == encode(message, 0)
+
+
+@pytest.mark.parametrize(("size", "kind"), [(1 << 20, bytes), ((1 << 20) + 1, memoryview)])
+def test_long_bytes_are_not_copied(size: int, kind: type) -> None:
+    """decode_in_steps: "A ``bytes`` field of more than 1 MiB is a view of the buffer, like ``records``". The copy of 50
+    MB took one step of 50 ms.
+    """
+    message = EnvelopeRequest(request_data=b"d" * size, request_principal=b"p", client_host_address=b"h")
+    (decoded, _, _), _ = in_full_steps(decode_in_steps(EnvelopeRequest, 0, encode(message, 0), max_elements=0))
+    assert decoded == message
+    assert type(decoded.request_data) is kind
+    assert type(decoded.request_principal) is bytes
 
 
 def test_numbers_are_elements_too() -> None:
