@@ -25,6 +25,7 @@ from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
+from kraft.wire.varint import Buffer
 from kraft.world.dial import Dial, dial_by_tcp
 from kraft.world.transport import Transport
 from kraft.world.turns import give_turn, in_slices
@@ -109,7 +110,7 @@ class Connection:
         self._reading = _held(trio.Lock())
         self._next_correlation_id = 0
         self._outstanding: set[int] = set()
-        self._arrived: dict[int, bytes | bytearray] = {}
+        self._arrived: dict[int, Buffer] = {}
         self._closed = False
         self.versions: Mapping[int, tuple[int, int]] = {}
 
@@ -171,10 +172,10 @@ class Connection:
         self._closed = True
         self._transport.close()
 
-    async def _exchange(self, request: Message, version: int, timeout_s: float) -> bytes | bytearray:
+    async def _exchange(self, request: Message, version: int, timeout_s: float) -> Buffer:
         return await self._or_close(self._round_trip(request, version), timeout_s)
 
-    async def _round_trip(self, request: Message, version: int) -> bytes | bytearray:
+    async def _round_trip(self, request: Message, version: int) -> Buffer:
         correlation_id = await self._send(request, version, expect_response=True)
         while correlation_id not in self._arrived:
             async with self._reading:
@@ -218,7 +219,7 @@ class Connection:
         self._outstanding.remove(correlation_id)
         self._arrived[correlation_id] = frame
 
-    async def _decode(self, cls: type[M], version: int, frame: bytes | bytearray, position: int) -> M:
+    async def _decode(self, cls: type[M], version: int, frame: Buffer, position: int) -> M:
         """Decode a response, a large one in slices."""
         try:
             if len(frame) < LARGE_FRAME_BYTES:

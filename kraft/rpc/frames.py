@@ -2,16 +2,19 @@
 
 A small frame costs one ``recv`` into a buffer that all connections of a processor share, and one copy out of it. A
 large frame is received into its own bytearray, which grows with the bytes that arrive: a peer that only announces 100
-MiB costs 64 KiB. The memory pool counts the whole length from the beginning, as in KIP-72: a frame that has begun to
-arrive never waits for memory that another one holds.
+MiB costs 64 KiB. A frame above 4 MiB gets a mapping of its own when 1 MiB has arrived: its pages cost nothing before
+they are written, and no allocator copies them. The memory pool counts the whole length from the beginning, as in
+KIP-72: a frame that has begun to arrive never waits for memory that another one holds.
 """
 
 from __future__ import annotations
 
+import mmap
 import struct
 
 from kraft.rpc.foreign import foreign_protocol
 from kraft.rpc.memory_pool import UNCOUNTED_BYTES, MemoryPool
+from kraft.wire.varint import Buffer
 from kraft.world.transport import Transport
 from kraft.world.turns import give_turn
 
@@ -22,7 +25,9 @@ _FIRST_GRANT_BYTES = 65_536
 _GRANT_FACTOR = 16
 """The buffer of a frame is at most this many times larger than the part of the frame that has arrived."""
 _MAX_GRANT_BYTES = 1 << 20
-"""The buffer of a frame grows by at most this: the kernel clears the memory while the loop waits."""
+"""A frame receives at most this at once: the kernel clears the memory while the loop waits."""
+_MAPPED_BYTES = 4 << 20
+"""A growing bytearray moves from the allocator's heap at some time, with a copy of all that has arrived."""
 
 
 class InvalidFrame(ValueError):
@@ -64,7 +69,7 @@ class FrameReader:
             taken, self._taken = self._taken, 0
             self._memory.give_back(taken)
 
-    async def read(self) -> bytes | bytearray | None:
+    async def read(self) -> Buffer | None:
         """Return the next frame without its length; None if the stream ends between two frames.
 
         Raises:
@@ -105,19 +110,34 @@ class FrameReader:
             self._taken = size
         return await self._read_large(size, head)
 
-    async def _read_large(self, size: int, head: memoryview) -> bytearray:
+    async def _read_large(self, size: int, head: memoryview) -> bytearray | memoryview:
         filled = len(head)
-        frame = bytearray(min(size, max(_FIRST_GRANT_BYTES, filled * _GRANT_FACTOR)))
+        granted = min(size, max(_FIRST_GRANT_BYTES, filled * _GRANT_FACTOR))
+        frame: bytearray | memoryview = bytearray(granted)
         frame[:filled] = head
         del head
         while filled < size:
-            if filled == len(frame):
+            if filled == granted:
                 if filled >= _MAX_GRANT_BYTES:
                     await give_turn()  # on a fast network the next bytes are always there
-                frame.extend(bytes(min(size - filled, filled * (_GRANT_FACTOR - 1), _MAX_GRANT_BYTES)))
+                granted += min(size - filled, filled * (_GRANT_FACTOR - 1), _MAX_GRANT_BYTES)
+                frame = _enlarged(frame, granted, size)
             with memoryview(frame) as view:
-                count = await self._transport.receive_into(view[filled:])
+                count = await self._transport.receive_into(view[filled:granted])
             if count == 0:
                 raise ConnectionEnded(f"connection ended after {filled} of {size} bytes of a frame")
             filled += count
         return frame
+
+
+def _enlarged(frame: bytearray | memoryview, granted: int, size: int) -> bytearray | memoryview:
+    """Return a buffer for ``granted`` bytes of a frame of ``size``, with the bytes of ``frame``."""
+    if isinstance(frame, memoryview):
+        return frame
+    filled = len(frame)
+    if size <= _MAPPED_BYTES or filled < _MAX_GRANT_BYTES:
+        frame.extend(bytes(granted - filled))
+        return frame
+    mapped = memoryview(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+    mapped[:filled] = frame
+    return mapped

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from mmap import mmap
 from operator import attrgetter
 from sys import getrefcount
 from typing import Any
@@ -52,6 +53,14 @@ def free_in_steps(owned: list[Any]) -> Generator[int, None, None]:
                 if half > STEP * _BYTES_PER_ELEMENT:
                     owned.append(each)
             yield half // _BYTES_PER_ELEMENT
+        elif isinstance(each, memoryview) and isinstance(each.obj, mmap):
+            owned.append(each.obj)
+            each.release()
+        elif isinstance(each, mmap) and len(each) > STEP * _BYTES_PER_ELEMENT:
+            with suppress(BufferError, SystemError):  # a view has it, or the system cannot shrink it
+                each.resize(len(each) - STEP * _BYTES_PER_ELEMENT)
+                owned.append(each)
+            yield STEP
         elif isinstance(each, list):
             last = each[-STEP:]
             del each[-STEP:]
