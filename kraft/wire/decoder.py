@@ -50,6 +50,10 @@ there are more of them than the third argument.
 STEP = 1000
 STEP_BYTES = 1 << 20
 """The elements and the bytes of a step: about a millisecond of work."""
+LONG_STRING_BYTES = 1024
+"""A decoder in steps hashes longer strings, and they keep the hash. A handler that put 500 names of 32,000 bytes into a
+set hashed them in one step of 13 ms.
+"""
 
 
 def write_decoder(cls: type[Message], version: int) -> Decoder:
@@ -173,7 +177,12 @@ class _DecoderWriter:
         return count
 
     def string(self, field: Field, nullable: bool) -> str:
-        return self.sized(field, nullable, self.length(field, "h"), 'str(b[p:{stop}], "utf-8")')
+        count = self.length(field, "h")
+        local = self.sized(field, nullable, count, 'str(b[p:{stop}], "utf-8")')
+        if self.in_steps:
+            with self.source.block(f"if {count} > {LONG_STRING_BYTES}"):
+                self.source.line(f"hash({local})")
+        return local
 
     def bytes_or_records(self, field: Field, nullable: bool) -> str:
         count = self.length(field, "i")

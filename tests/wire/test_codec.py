@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import re
 import struct
@@ -252,6 +253,18 @@ def test_long_bytes_are_not_copied(size: int, kind: type) -> None:
     assert decoded == message
     assert type(decoded.request_data) is kind
     assert type(decoded.request_principal) is bytes
+
+
+def test_long_strings_are_hashed_step_by_step() -> None:
+    """LONG_STRING_BYTES: a handler that looks for repeated names would hash 50 MB in a few steps."""
+    request = DeleteTopicsRequest(topic_names=["s" * 1024, "l" * 1025])
+    (decoded, _, _), _ = in_full_steps(decode_in_steps(DeleteTopicsRequest, 5, encode(request, 5), max_elements=2))
+    assert [_has_hash(name) for name in decoded.topic_names] == [False, True]
+
+
+def _has_hash(text: str) -> bool:
+    """Whether CPython has computed the hash: the word behind the reference count, the type and the length."""
+    return ctypes.c_ssize_t.from_address(id(text) + 3 * ctypes.sizeof(ctypes.c_ssize_t)).value != -1
 
 
 def test_numbers_are_elements_too() -> None:
