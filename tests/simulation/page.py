@@ -23,12 +23,8 @@ from kraft.simulation.campaign import RARE_STATES, run_seed
 from kraft.simulation.invariants import LIVENESS, SAFETY
 from kraft.simulation.plan import FAULTS, PROFILES, Knobs, Profile, draw_knobs
 from tests.bench.machine import hardware
-from tests.coordinator.groups import test_world as groups_planted
-from tests.coordinator.groups.world import GroupWorld
-from tests.coordinator.share import test_world as shares_planted
-from tests.coordinator.share.world import SharedWorld
-from tests.coordinator.transactions import test_world as transactions_planted
-from tests.coordinator.transactions.world import TransactionalWorld
+from tests.coordinator.campaign import WORLDS, class_of
+from tests.coordinator.test_worlds import PLANTED
 from tests.simulation import golden, hunt
 from tests.simulation.mutants import MUTANTS
 
@@ -116,15 +112,11 @@ def _mutants() -> str:
 
 def _coordinators() -> str:
     """The invariants of the worlds of the coordinators, and how many planted bugs each of them notices."""
-    planted: dict[str, list[str | None]] = {
-        "transactions": [invariant for _, _, invariant in transactions_planted.PLANTED],
-        "groups": [invariant for _, invariant in groups_planted.PLANTED],
-        "shares": [invariant for _, invariant in shares_planted.PLANTED],
-    }
-    worlds = {"transactions": TransactionalWorld, "groups": GroupWorld, "shares": SharedWorld}
+    names = {class_of(name): name for name in reversed(WORLDS)}
+    planted = Counter((class_of(bug.world), bug.invariant) for bug in PLANTED)
     rows = [
-        [name, f"`{invariant}`", text, planted[name].count(invariant) or ""]
-        for name, world in worlds.items()
+        [name, f"`{invariant}`", text, planted[world, invariant] or ""]
+        for world, name in reversed(names.items())
         for invariant, text in world.INVARIANTS.items()
     ]
     return table(["world", "invariant", "what must hold", "planted bugs"], rows)

@@ -95,6 +95,7 @@ class DataPartition:
             self.producers.append(header, 0)
             self.end_offset += 1
             write.appended_at = self.world.steps
+            self.world.note(self.name, "has a write of", *write.producer)
             self.open.setdefault(write.producer[0], []).append(write)
         return ErrorCode.NONE
 
@@ -105,6 +106,7 @@ class DataPartition:
         self.guards.pop(markers.producer_id, None)
         self.producers.append_marker(header, marker, 0)
         self.end_offset += 1
+        self.world.note(self.name, "has the marker of", markers.producer_id, markers.epoch, markers.committed)
         for write in self.open.pop(markers.producer_id, ()):
             write.committed = markers.committed
 
@@ -196,6 +198,7 @@ class Client(SimulatedClient["TransactionalWorld"]):
             self.plan.popleft()
             return True
         self.is_done = code not in RETRIED
+        self.world.note(self.transactional_id, *self.producer, "is refused:", ErrorCode(code).name)
         return False
 
     def init(self) -> None:
@@ -203,6 +206,7 @@ class Client(SimulatedClient["TransactionalWorld"]):
             if self.done(response.error_code):
                 self.use((response.producer_id, response.producer_epoch))
                 self.began_at = self.world.steps
+                self.world.note(self.transactional_id, *self.producer, "begins")
                 self.first_producer = self.producer
                 self.world.require(self.producer not in self.world.given, "OneProducer", self.producer)
                 self.world.given.add(self.producer)
@@ -250,6 +254,7 @@ class Client(SimulatedClient["TransactionalWorld"]):
         def answered(response: Any) -> None:
             if self.done(response.error_code):
                 self.outcomes[self.transaction] = committed
+                self.world.note(self.transactional_id, *self.producer, "has ended; it is committed:", committed)
                 if self.bumps:
                     self.use((response.producer_id, response.producer_epoch))
 

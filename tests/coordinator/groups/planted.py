@@ -1,9 +1,8 @@
-"""Random worlds of a consumer group keep its guarantees, and a coordinator with a planted bug breaks them."""
+"""Bugs of the group coordinator."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -35,40 +34,7 @@ from kraft.messages.delete_groups_response import DeleteGroupsResponse
 from kraft.messages.sync_group_request import SyncGroupRequest
 from kraft.metadata.steps import Steps
 from tests.coordinator.groups.members import GROUP
-from tests.coordinator.groups.world import GroupWorld
-from tests.coordinator.world import InvariantBroken
-
-SEEDS = 40
-HUNTED_SEEDS = 300
-
-
-def run_seeds(seeds: int) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for seed in range(seeds):
-        world = GroupWorld(seed)
-        world.run()
-        counts += world.counts
-    return counts
-
-
-def test_a_group_keeps_its_guarantees() -> None:
-    """KIP-848: :attr:`GroupWorld.INVARIANTS`. The runs are of interest: they reach what they should."""
-    counts = run_seeds(SEEDS)
-    assert not [what for what in GroupWorld.REACHED if not counts[what]]
-
-
-def test_a_seed_repeats_its_run() -> None:
-    """A failure is of use only if it can be repeated."""
-    runs = []
-    for _ in range(2):
-        world = GroupWorld(3)
-        world.run()
-        runs.append(list(world.trace))
-    assert runs[0] == runs[1]
-    assert len(runs[0]) > 10
-
-
-Plant = Callable[[pytest.MonkeyPatch], None]
+from tests.coordinator.planted import PlantedBug
 
 
 def a_revocation_that_nobody_acknowledged(patch: pytest.MonkeyPatch) -> None:
@@ -195,32 +161,24 @@ def a_group_that_is_deleted_with_its_members(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(admin, "delete", delete)
 
 
-PLANTED: list[tuple[Plant, str]] = [
-    (a_revocation_that_nobody_acknowledged, "OneOwner"),
-    (a_partition_that_another_member_still_has, "OneAssignment"),
-    (an_upgrade_that_takes_unrevoked_partitions_for_free, "OneOwner"),
-    (a_response_that_does_not_wait_for_the_commit, "AnsweredIsCommitted"),
-    (an_assignment_that_is_sent_before_it_is_committed, "AnsweredIsCommitted"),
-    (an_offset_that_is_shown_before_it_is_committed, "ReplayIsLive"),
-    (a_commit_with_any_member_epoch, "OffsetsAdvance"),
-    (a_commit_with_any_generation, "OffsetsAdvance"),
-    (a_session_that_never_ends, "GroupSettles"),
-    (a_session_of_a_static_member_that_returned, "DeadlinesMove"),
-    (a_new_topic_that_is_not_noticed, "StableCoversAll"),
-    (found_topics_that_raise_no_epoch, "StableCoversAll"),
-    (an_assignor_that_forgets_a_partition, "GroupSettles"),
-    (an_epoch_that_a_fence_does_not_raise, "EpochsRise"),
-    (a_downgrade_that_leaves_records_behind, "EpochsRise"),
-    (a_load_that_forgets_revocations, "ReplayIsLive"),
-    (an_offset_that_expires_while_it_is_read, "ExpiryIsAllowed"),
-    (an_offset_that_expires_at_once, "ExpiryIsAllowed"),
-    (a_group_that_is_deleted_with_its_members, "OnlyEmptyGroupsGo"),
+PLANTED = [
+    PlantedBug("groups", a_revocation_that_nobody_acknowledged, "OneOwner"),
+    PlantedBug("groups", a_partition_that_another_member_still_has, "OneAssignment"),
+    PlantedBug("groups", an_upgrade_that_takes_unrevoked_partitions_for_free, "OneOwner"),
+    PlantedBug("groups", a_response_that_does_not_wait_for_the_commit, "AnsweredIsCommitted"),
+    PlantedBug("groups", an_assignment_that_is_sent_before_it_is_committed, "AnsweredIsCommitted"),
+    PlantedBug("groups", an_offset_that_is_shown_before_it_is_committed, "ReplayIsLive"),
+    PlantedBug("groups", a_commit_with_any_member_epoch, "OffsetsAdvance"),
+    PlantedBug("groups", a_commit_with_any_generation, "OffsetsAdvance"),
+    PlantedBug("groups", a_session_that_never_ends, "GroupSettles"),
+    PlantedBug("groups", a_session_of_a_static_member_that_returned, "DeadlinesMove"),
+    PlantedBug("groups", a_new_topic_that_is_not_noticed, "StableCoversAll"),
+    PlantedBug("groups", found_topics_that_raise_no_epoch, "StableCoversAll"),
+    PlantedBug("groups", an_assignor_that_forgets_a_partition, "GroupSettles"),
+    PlantedBug("groups", an_epoch_that_a_fence_does_not_raise, "EpochsRise"),
+    PlantedBug("groups", a_downgrade_that_leaves_records_behind, "EpochsRise"),
+    PlantedBug("groups", a_load_that_forgets_revocations, "ReplayIsLive"),
+    PlantedBug("groups", an_offset_that_expires_while_it_is_read, "ExpiryIsAllowed"),
+    PlantedBug("groups", an_offset_that_expires_at_once, "ExpiryIsAllowed"),
+    PlantedBug("groups", a_group_that_is_deleted_with_its_members, "OnlyEmptyGroupsGo"),
 ]
-
-
-@pytest.mark.parametrize(("plant", "invariant"), PLANTED, ids=lambda each: getattr(each, "__name__", None))
-def test_a_planted_bug_is_found(plant: Plant, invariant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch)
-    with pytest.raises(InvariantBroken) as broken:
-        run_seeds(HUNTED_SEEDS)
-    assert broken.value.invariant == invariant

@@ -1,9 +1,8 @@
-"""Random worlds of a share group keep its guarantees, and a leader or a coordinator with a planted bug breaks them."""
+"""Bugs of the leader of a share partition, and of the share coordinator."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
@@ -15,40 +14,7 @@ from kraft.coordinator.share.core import ShareCoordinator, ShareEffects, ShareEn
 from kraft.coordinator.share.records import ShareUpdate
 from kraft.coordinator.share.state import NO_EPOCH, SharePartitionKey, ShareState
 from kraft.metadata.steps import Steps
-from tests.coordinator.share.world import SharedWorld
-from tests.coordinator.world import InvariantBroken
-
-SEEDS = 40
-HUNTED_SEEDS = 300
-
-
-def run_seeds(seeds: int) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for seed in range(seeds):
-        world = SharedWorld(seed)
-        world.run()
-        counts += world.counts
-    return counts
-
-
-def test_a_share_group_keeps_its_guarantees() -> None:
-    """KIP-932: :attr:`SharedWorld.INVARIANTS`. The runs are of interest: they reach what they should."""
-    counts = run_seeds(SEEDS)
-    assert not [what for what in SharedWorld.REACHED if not counts[what]]
-
-
-def test_a_seed_repeats_its_run() -> None:
-    """A failure is of use only if it can be repeated."""
-    runs = []
-    for _ in range(2):
-        world = SharedWorld(3)
-        world.run()
-        runs.append([" ".join(map(str, event)) for event in world.trace])
-    assert runs[0] == runs[1]
-    assert len(runs[0]) > 10
-
-
-Plant = Callable[[pytest.MonkeyPatch], None]
+from tests.coordinator.planted import PlantedBug
 
 
 def a_lock_that_ends_at_once(patch: pytest.MonkeyPatch) -> None:
@@ -239,35 +205,27 @@ def a_response_that_does_not_wait_for_the_commit(patch: pytest.MonkeyPatch) -> N
     patch.setattr(ShareCoordinator, "in_steps", at_once)
 
 
-PLANTED: list[tuple[Plant, str]] = [
-    (a_lock_that_ends_at_once, "OneHolder"),
-    (a_delivery_that_is_not_counted, "CountsAreKept"),
-    (a_limit_that_is_ignored, "DeliveryLimit"),
-    (an_outcome_that_holds_although_its_write_failed, "NothingIsSkipped"),
-    (an_outcome_that_does_not_wait_for_its_write, "NothingIsSkipped"),
-    (a_start_that_passes_acquired_records, "NothingIsSkipped"),
-    (an_acknowledgement_of_another_member, "OneHolder"),
-    (a_session_that_frees_the_records_of_others, "OneHolder"),
-    (a_renewal_that_is_ignored, "OneHolder"),
-    (a_lock_that_never_ends, "EverythingIsDelivered"),
-    (a_record_that_is_never_offered_again, "EverythingIsDelivered"),
-    (an_aborted_record_that_is_delivered, "AbortedIsNotDelivered"),
-    (a_load_without_delivery_counts, "CountsAreKept"),
-    (a_load_that_begins_behind_the_known_records, "NothingIsSkipped"),
-    (a_write_of_an_earlier_leader, "StaleWritesAreFenced"),
-    (a_write_of_an_earlier_state, "StaleWritesAreFenced"),
-    (a_read_that_fences_nobody, "AcceptedIsFinal"),
-    (an_initialization_that_forgets_the_leader, "StaleWritesAreFenced"),
-    (an_update_that_replaces_the_state, "ReplayIsLive"),
-    (a_snapshot_without_the_last_update, "ReplayIsLive"),
-    (a_log_that_is_pruned_too_far, "ReplayIsLive"),
-    (a_response_that_does_not_wait_for_the_commit, "AnsweredIsCommitted"),
+PLANTED = [
+    PlantedBug("shares", a_lock_that_ends_at_once, "OneHolder"),
+    PlantedBug("shares", a_delivery_that_is_not_counted, "CountsAreKept"),
+    PlantedBug("shares", a_limit_that_is_ignored, "DeliveryLimit"),
+    PlantedBug("shares", an_outcome_that_holds_although_its_write_failed, "NothingIsSkipped"),
+    PlantedBug("shares", an_outcome_that_does_not_wait_for_its_write, "NothingIsSkipped"),
+    PlantedBug("shares", a_start_that_passes_acquired_records, "NothingIsSkipped"),
+    PlantedBug("shares", an_acknowledgement_of_another_member, "OneHolder"),
+    PlantedBug("shares", a_session_that_frees_the_records_of_others, "OneHolder"),
+    PlantedBug("shares", a_renewal_that_is_ignored, "OneHolder"),
+    PlantedBug("shares", a_lock_that_never_ends, "EverythingIsDelivered"),
+    PlantedBug("shares", a_record_that_is_never_offered_again, "EverythingIsDelivered"),
+    PlantedBug("shares", an_aborted_record_that_is_delivered, "AbortedIsNotDelivered"),
+    PlantedBug("shares", a_load_without_delivery_counts, "CountsAreKept"),
+    PlantedBug("shares", a_load_that_begins_behind_the_known_records, "NothingIsSkipped"),
+    PlantedBug("shares", a_write_of_an_earlier_leader, "StaleWritesAreFenced"),
+    PlantedBug("shares", a_write_of_an_earlier_state, "StaleWritesAreFenced"),
+    PlantedBug("shares", a_read_that_fences_nobody, "AcceptedIsFinal"),
+    PlantedBug("shares", an_initialization_that_forgets_the_leader, "StaleWritesAreFenced"),
+    PlantedBug("shares", an_update_that_replaces_the_state, "ReplayIsLive"),
+    PlantedBug("shares", a_snapshot_without_the_last_update, "ReplayIsLive"),
+    PlantedBug("shares", a_log_that_is_pruned_too_far, "ReplayIsLive"),
+    PlantedBug("shares", a_response_that_does_not_wait_for_the_commit, "AnsweredIsCommitted"),
 ]
-
-
-@pytest.mark.parametrize(("plant", "invariant"), PLANTED, ids=lambda each: getattr(each, "__name__", None))
-def test_a_planted_bug_is_found(plant: Plant, invariant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch)
-    with pytest.raises(InvariantBroken) as broken:
-        run_seeds(HUNTED_SEEDS)
-    assert broken.value.invariant == invariant

@@ -1,9 +1,7 @@
-"""Random worlds of transactions keep the guarantees of KIP-98, and a coordinator with a planted bug breaks them."""
+"""Bugs of the coordinator of transactions, and of the partitions that it ends transactions in."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -20,43 +18,7 @@ from kraft.coordinator.transactions.step import TransactionEntry, TransactionSte
 from kraft.coordinator.transactions.transaction import Transaction, TransactionStatus
 from kraft.messages.add_partitions_to_txn_request import AddPartitionsToTxnTransaction
 from kraft.metadata.steps import Steps
-from tests.coordinator.transactions.world import TransactionalWorld
-
-SEEDS = 40
-HUNTED_SEEDS = 400
-
-
-def run_seeds(seeds: int, transaction_version: int) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for seed in range(seeds):
-        world = TransactionalWorld(seed, transaction_version)
-        world.run()
-        counts += world.counts
-    return counts
-
-
-@pytest.mark.parametrize("transaction_version", [0, 2])
-def test_transactions_are_atomic_fenced_and_end(transaction_version: int) -> None:
-    """KIP-98: all partitions have one outcome, which is the client's. A fenced producer writes nothing, and no
-    transaction hangs. The run is of interest: coordinators were replaced, and transactions committed.
-    """
-    counts = run_seeds(SEEDS, transaction_version)
-    assert counts["committed"] > SEEDS
-    assert counts["elections"] > SEEDS
-
-
-def test_a_seed_repeats_its_run() -> None:
-    """A failure is of use only if it can be repeated."""
-    runs = []
-    for _ in range(2):
-        world = TransactionalWorld(3, 2)
-        world.run()
-        runs.append([(write.partition, write.producer, write.appended_at, write.committed) for write in world.writes])
-    assert runs[0] == runs[1]
-    assert len(runs[0]) > 10
-
-
-Plant = Callable[[pytest.MonkeyPatch], None]
+from tests.coordinator.planted import PlantedBug
 
 
 def a_fence_that_commits(patch: pytest.MonkeyPatch) -> None:
@@ -182,31 +144,18 @@ def a_late_marker_that_ends_the_next_transaction(patch: pytest.MonkeyPatch) -> N
     patch.setattr(producer_state, "EPOCH_BUMP_VERSION", 3)
 
 
-PLANTED: list[tuple[int, Plant, str | None]] = [
-    (0, a_fence_that_commits, "Atomicity"),
-    (0, one_marker_that_stands_for_all, "Atomicity"),
-    (0, a_loaded_outcome_without_markers, "NoHangingTransaction"),
-    (2, a_loaded_commit_that_aborts, "Atomicity"),
-    (0, a_timeout_that_never_fires, "NoHangingTransaction"),
-    (0, an_outcome_that_is_replied_before_it_is_committed, "Atomicity"),
-    (2, markers_of_an_outcome_that_is_not_committed, "MarkersAfterCommit"),
-    (2, a_pending_record_that_is_ignored, "NoHangingTransaction"),
-    (0, a_producer_that_is_not_fenced, "ZombiesAreFenced"),
-    (0, a_producer_that_begins_before_the_markers, None),
-    (0, markers_without_the_epoch_of_their_coordinator, "NoHangingTransaction"),
-    (2, an_end_that_does_not_bump_the_epoch, "NoHangingTransaction"),
-    (2, a_late_marker_that_ends_the_next_transaction, "Atomicity"),
+PLANTED = [
+    PlantedBug("transactions", a_fence_that_commits, "Atomicity"),
+    PlantedBug("transactions", one_marker_that_stands_for_all, "Atomicity"),
+    PlantedBug("transactions", a_loaded_outcome_without_markers, "NoHangingTransaction"),
+    PlantedBug("transactions-2", a_loaded_commit_that_aborts, "Atomicity"),
+    PlantedBug("transactions", a_timeout_that_never_fires, "NoHangingTransaction"),
+    PlantedBug("transactions", an_outcome_that_is_replied_before_it_is_committed, "Atomicity"),
+    PlantedBug("transactions-2", markers_of_an_outcome_that_is_not_committed, "MarkersAfterCommit"),
+    PlantedBug("transactions-2", a_pending_record_that_is_ignored, "NoHangingTransaction"),
+    PlantedBug("transactions", a_producer_that_is_not_fenced, "ZombiesAreFenced"),
+    PlantedBug("transactions", a_producer_that_begins_before_the_markers, None),
+    PlantedBug("transactions", markers_without_the_epoch_of_their_coordinator, "NoHangingTransaction"),
+    PlantedBug("transactions-2", an_end_that_does_not_bump_the_epoch, "NoHangingTransaction"),
+    PlantedBug("transactions-2", a_late_marker_that_ends_the_next_transaction, "Atomicity"),
 ]
-"""With the invariant that breaks. None: the table of transitions of the core notices the bug."""
-
-
-@pytest.mark.parametrize(
-    ("transaction_version", "plant", "invariant"), PLANTED, ids=lambda each: getattr(each, "__name__", None)
-)
-def test_a_planted_bug_is_found(
-    transaction_version: int, plant: Plant, invariant: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plant(monkeypatch)
-    with pytest.raises(AssertionError) as broken:
-        run_seeds(HUNTED_SEEDS, transaction_version)
-    assert getattr(broken.value, "invariant", None) == invariant
