@@ -18,7 +18,12 @@ pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(30
 FEATURES = (
     "create-topic",
     "auto-create",
-    *(f"produce-{codec}-idempotent" for codec in ("none", "gzip", "snappy", "lz4", "zstd")),
+    *(
+        f"produce-{codec}-{kind}"
+        for codec in ("none", "gzip", "snappy", "lz4", "zstd")
+        for kind in ("plain", "idempotent")
+    ),
+    "acks",
     "log-append-time",
     "reset-out-of-range",
     "group-rebalance",
@@ -37,10 +42,7 @@ FEATURES = (
     "refuse-unknown-group",
     "refuse-busy-group",
 )
-"""Those of the driver that need no metadata at once. Either broker may answer the client's next request, and the leader
-of a new partition may not have the controller's request yet: producers without idempotence then reorder records, or
-lose those with acks=0.
-"""
+"""Those of the driver that need no metadata at once: either broker may answer the client's next request."""
 
 
 @pytest.mark.parametrize("kinds", [(APACHE, OURS), (OURS, APACHE)], ids=["of Apache", "of ours"])
