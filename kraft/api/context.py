@@ -103,6 +103,7 @@ class EntityConfigs(Protocol):
     """
 
     async def read(self, entities: Iterable[tuple[str, str]]) -> dict[tuple[str, str], dict[str, str]]: ...
+    async def names(self, parents: Iterable[str]) -> list[tuple[str, ...]]: ...
     async def change(
         self,
         entity: tuple[str, str],

@@ -2,8 +2,8 @@
 
 Versions 0 and 1: 1 is flexible.
 
-A broker describes what controllers of Apache Kafka have written. Nothing is enforced here yet. With ZooKeeper the
-quotas are not read, and the response is UNSUPPORTED_VERSION.
+A broker describes what controllers of Apache Kafka have written, and with ZooKeeper what is below /config/users,
+/config/clients and /config/ips. Nothing is enforced here yet.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from enum import IntEnum
 
 import attrs
 
-from kraft.api.context import BrokerContext
+from kraft.api.context import BrokerContext, EntityConfigs, ZkBrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.api.zookeeper_configs import limited
 from kraft.messages.describe_client_quotas_request import ComponentData, DescribeClientQuotasRequest
 from kraft.messages.describe_client_quotas_response import (
     DescribeClientQuotasResponse,
@@ -24,9 +25,18 @@ from kraft.messages.describe_client_quotas_response import (
 )
 from kraft.messages.registry import ApiKey
 from kraft.metadata.image import QuotaEntity
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError, shortened
 from kraft.world.turns import Turns
+from kraft.zookeeper.znodes.fields import MalformedZnode
+from kraft.zookeeper.znodes.users import (
+    CLIENT_ENTITIES,
+    IP_ENTITIES,
+    USER_ENTITIES,
+    quota_entity,
+    quotas,
+    under_user,
+)
 
 ROW = Api(
     ApiKey.DESCRIBE_CLIENT_QUOTAS,
@@ -47,18 +57,56 @@ class Match(IntEnum):
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeClientQuotasRequest) -> Reply:
+    return await _described(_Filter.of(message.components, message.strict), broker.image.client_quotas)
+
+
+async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: DescribeClientQuotasRequest) -> Reply:
+    """Any broker reads the quotas in ZooKeeper (ZkAdminManager.describeClientQuotas)."""
     wanted = _Filter.of(message.components, message.strict)
+
+    async def answer() -> DescribeClientQuotasResponse:
+        with limited():
+            found = await _stored(broker.configs)
+        return await _described(wanted, found)
+
+    return Parked(answer)
+
+
+async def _described(
+    wanted: _Filter, quotas: Mapping[QuotaEntity, Mapping[str, float]]
+) -> DescribeClientQuotasResponse:
     turns, entries = Turns(_SLICE_ENTITIES), []
-    for entity, values in broker.image.client_quotas.items():
+    for entity, values in quotas.items():
         await turns.spend()
         if wanted.matches(entity):
             entries.append(_entry(entity, values))
     return DescribeClientQuotasResponse(error_code=ErrorCode.NONE, error_message=None, entries=entries)
 
 
-async def at_zk_broker(broker: BrokerContext, request: Request, message: DescribeClientQuotasRequest) -> Reply:
-    text = "This broker does not read the client quotas in ZooKeeper."
-    return error(message, request.api_version, ErrorCode.UNSUPPORTED_VERSION, text)
+async def _stored(configs: EntityConfigs) -> dict[QuotaEntity, dict[str, float]]:
+    """Read the quotas of all entities in ZooKeeper. Raises KafkaError UNKNOWN_SERVER_ERROR for a malformed one."""
+    users, clients, addresses = await configs.names((USER_ENTITIES, CLIENT_ENTITIES, IP_ENTITIES))
+    of_users = await configs.names(f"{USER_ENTITIES}/{under_user(user)}" for user in users)
+    entities = [
+        *((USER_ENTITIES, user) for user in users),
+        *((CLIENT_ENTITIES, client) for client in clients),
+        *((IP_ENTITIES, address) for address in addresses),
+        *(
+            (USER_ENTITIES, f"{under_user(user)}/{client}")
+            for user, own in zip(users, of_users, strict=True)
+            for client in own
+        ),
+    ]
+    turns, found = Turns(_SLICE_ENTITIES), {}
+    for entity, settings in (await configs.read(entities)).items():
+        await turns.spend()
+        try:
+            values = quotas(entity, settings)
+        except MalformedZnode as error:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)) from error
+        if values:
+            found[quota_entity(entity)] = values
+    return found
 
 
 @attrs.frozen

@@ -2,16 +2,18 @@
 
 Version 0.
 
-A listener describes what controllers of Apache Kafka have written. No listener has SASL yet. With ZooKeeper the
-credentials are not read, and the response is UNSUPPORTED_VERSION.
+A listener describes what controllers of Apache Kafka have written, and with ZooKeeper what is below /config/users. No
+listener has SASL yet.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
-from kraft.api.context import BrokerContext, ControllerContext
+from kraft.api.context import BrokerContext, ControllerContext, ZkBrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.api.zookeeper_configs import limited
 from kraft.messages.describe_user_scram_credentials_request import DescribeUserScramCredentialsRequest
 from kraft.messages.describe_user_scram_credentials_response import (
     CredentialInfo,
@@ -20,9 +22,11 @@ from kraft.messages.describe_user_scram_credentials_response import (
 )
 from kraft.messages.registry import ApiKey
 from kraft.metadata.image import Image
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, shortened
 from kraft.world.turns import Turns
+from kraft.zookeeper.znodes.fields import MalformedZnode
+from kraft.zookeeper.znodes.users import USER_ENTITIES, entity_name, named, scram_iterations
 
 ROW = Api(
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
@@ -50,24 +54,66 @@ async def at_broker(
     results = []
     for name, times in wanted.items():
         await turns.spend()
-        results.append(_duplicate(name) if times > 1 else _described(image, name))
+        results.append(_duplicate(name) if times > 1 else _described(name, _iterations(image, name)))
     return DescribeUserScramCredentialsResponse(error_code=ErrorCode.NONE, error_message=None, results=results)
 
 
 at_controller = at_broker
 
 
-async def at_zk_broker(broker: BrokerContext, request: Request, message: DescribeUserScramCredentialsRequest) -> Reply:
-    text = "This broker does not read the SCRAM credentials in ZooKeeper."
-    return error(message, request.api_version, ErrorCode.UNSUPPORTED_VERSION, text)
+async def at_zk_broker(
+    broker: ZkBrokerContext, request: Request, message: DescribeUserScramCredentialsRequest
+) -> Reply:
+    """Any broker reads the credentials in ZooKeeper (ZkAdminManager.describeUserScramCredentials)."""
+
+    async def answer() -> DescribeUserScramCredentialsResponse:
+        turns, times = Turns(_SLICE_USERS), Counter[str]()
+        for user in message.users or ():
+            await turns.spend()
+            times[user.name] += 1
+        results, wanted = [], []
+        for name, count in times.items():
+            await turns.spend()
+            if count > 1:
+                results.append(_duplicate(name))
+            elif name:
+                wanted.append(entity_name(name))
+            else:
+                results.append(_described(name, {}))  # no znode has this name
+        with limited():
+            if not times:
+                (names,) = await broker.configs.names((USER_ENTITIES,))
+                wanted.extend(names)
+            found = await broker.configs.read((USER_ENTITIES, each) for each in wanted)
+        for entity, settings in found.items():
+            await turns.spend()
+            result = _stored(entity, settings)
+            if times or result.error_code != ErrorCode.RESOURCE_NOT_FOUND:
+                results.append(result)
+        return DescribeUserScramCredentialsResponse(error_code=ErrorCode.NONE, error_message=None, results=results)
+
+    return Parked(answer)
 
 
-def _described(image: Image, name: str) -> DescribeUserScramCredentialsResult:
-    found = [credential for each in _MECHANISMS if (credential := image.scram_credentials.get((name, each)))]
-    if not found:
+def _stored(entity: tuple[str, str], settings: Mapping[str, str]) -> DescribeUserScramCredentialsResult:
+    name = named(entity[1])
+    try:
+        return _described(name, scram_iterations(entity, settings))
+    except MalformedZnode as error:
+        return DescribeUserScramCredentialsResult(name, ErrorCode.UNKNOWN_SERVER_ERROR, str(error))
+
+
+def _iterations(image: Image, name: str) -> dict[int, int]:
+    found = (image.scram_credentials.get((name, each)) for each in _MECHANISMS)
+    return {each.mechanism: each.iterations for each in found if each}
+
+
+def _described(name: str, iterations: Mapping[int, int]) -> DescribeUserScramCredentialsResult:
+    """``iterations`` are those of each mechanism that the user has a credential for."""
+    if not iterations:
         text = f"Attempt to describe a user credential that does not exist: {shortened(name)}"
         return DescribeUserScramCredentialsResult(name, ErrorCode.RESOURCE_NOT_FOUND, text)
-    infos = [CredentialInfo(mechanism=each.mechanism, iterations=each.iterations) for each in found]
+    infos = [CredentialInfo(mechanism=mechanism, iterations=count) for mechanism, count in iterations.items()]
     return DescribeUserScramCredentialsResult(name, ErrorCode.NONE, None, infos)
 
 

@@ -6,8 +6,9 @@ every one. The response to a change waits for ZooKeeper, and not for the brokers
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -58,6 +59,16 @@ def alter(
         return response(responses=results)
 
     return Parked(answer)
+
+
+@contextlib.contextmanager
+def limited() -> Iterator[None]:
+    """Let the block wait for ZooKeeper as long as a request may. Raises KafkaError REQUEST_TIMED_OUT after that."""
+    try:
+        with trio.fail_after(LIMIT_S):
+            yield
+    except trio.TooSlowError:
+        raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"ZooKeeper did not answer within {LIMIT_S:g} s.") from None
 
 
 async def topic_settings(broker: ZkBrokerContext, topics: Iterable[str]) -> dict[str, dict[str, str]]:

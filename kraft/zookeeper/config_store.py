@@ -19,10 +19,25 @@ from kraft.config.dynamic import check_dynamic_configs
 from kraft.config.setting import ConfigError
 from kraft.config.topic import TOPIC_CONFIGS
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.zookeeper.operations import Check, Create, Failure, Get, Multi, MultiFailed, Operation, Result, Set, Znode
+from kraft.world.turns import Turns
+from kraft.zookeeper.operations import (
+    Check,
+    ChildNames,
+    Children,
+    Create,
+    Failure,
+    Get,
+    Multi,
+    MultiFailed,
+    Operation,
+    Result,
+    Set,
+    Znode,
+)
 from kraft.zookeeper.session import SessionLost
 from kraft.zookeeper.znodes.cluster import (
     BROKER_ENTITIES,
+    CONFIG,
     TOPIC_ENTITIES,
     Entity,
     config_path,
@@ -36,6 +51,7 @@ from kraft.zookeeper.znodes.notifications import CONFIG_CHANGE_PREFIX, CONFIG_CH
 logger = logging.getLogger("kraft.zookeeper")
 
 RETRY_PAUSE_S = 0.1
+_ENTITIES_IN_A_ROW = 200
 _CHANGED_MEANWHILE = (Failure.BAD_VERSION, Failure.NODE_EXISTS, Failure.NO_NODE)
 
 Settings = Mapping[str, str]
@@ -59,11 +75,23 @@ class ConfigStore:
 
         A malformed znode and a setting that this broker cannot use have no effect, but a line in the log.
         """
-        wanted = tuple(entities)
+        wanted, turns = tuple(entities), Turns(_ENTITIES_IN_A_ROW)
+        nodes = await self._perform([Get(config_path(*each)) for each in wanted])
+        found = {}
+        for each, node in zip(wanted, nodes, strict=True):
+            await turns.spend()
+            found[each] = _usable(each, _settings(each, node))
+        return found
+
+    async def names(self, parents: Iterable[str]) -> list[tuple[str, ...]]:
+        """Return the names of the entities below each of ``parents``: ``users``, or ``users/ann/clients``."""
+        listed = await self._perform([Children(f"{CONFIG}/{parent}") for parent in parents])
+        return [each.names if isinstance(each, ChildNames) else () for each in listed]
+
+    async def _perform(self, operations: Sequence[Operation]) -> tuple[Result, ...]:
         while True:
             with contextlib.suppress(SessionLost):
-                nodes = await self.zookeeper.perform([Get(config_path(*each)) for each in wanted])
-                return {each: _usable(each, _settings(each, node)) for each, node in zip(wanted, nodes, strict=True)}
+                return await self.zookeeper.perform(operations)
 
     async def topics(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
         """Return the settings of topics."""

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import pytest
+import trio
+from trio.testing import MockClock
+
+from kraft.api.context import ZkBrokerContext
 from kraft.api.describe_user_scram_credentials import at_broker, at_zk_broker
 from kraft.messages.describe_user_scram_credentials_request import DescribeUserScramCredentialsRequest, UserName
 from kraft.messages.registry import ApiKey
 from kraft.messages.user_scram_credential_record import UserScramCredentialRecord
-from kraft.rpc.channel import ConnectionInfo, Request
+from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.rpc.client import Connection
-from kraft.wire.errors import ErrorCode
+from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.zookeeper.config_store import ConfigStore
+from kraft.zookeeper.znodes.cluster import config_path, encode_config
 from tests.api.serving import Serving
 from tests.support.held import broker_in, serving
+from tests.support.memory_zookeeper import MemoryZooKeeper
 
 PEER = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
 REQUEST = Request(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 1, None, b"", 0, PEER)
@@ -48,7 +57,41 @@ async def test_an_unknown_and_a_repeated_user(broker: Connection, active: Servin
         assert len(response.results) == 2
 
 
-async def test_a_broker_with_zookeeper_refuses_at_once(tmp_path: Path) -> None:
-    context = serving(broker_in(tmp_path, 1).replicas)
-    response: Any = await at_zk_broker(context, REQUEST, DescribeUserScramCredentialsRequest())
-    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+CREDENTIAL = "salt=c2FsdA==,stored_key=a2V5,server_key=a2V5,iterations=4096"
+
+
+async def in_zookeeper(tree: MemoryZooKeeper, *users: str) -> dict[str, Any]:
+    """The code and the mechanisms of each user, from a broker with ZooKeeper."""
+    context = cast(ZkBrokerContext, SimpleNamespace(configs=ConfigStore(tree)))
+    message = DescribeUserScramCredentialsRequest(users=[UserName(name) for name in users])
+    reply = await at_zk_broker(context, REQUEST, message)
+    assert isinstance(reply, Parked), "no handler waits for ZooKeeper"
+    response: Any = await reply.wait()
+    assert response.error_code == ErrorCode.NONE
+    return {
+        each.user: (ErrorCode(each.error_code), {info.mechanism: info.iterations for info in each.credential_infos})
+        for each in response.results
+    }
+
+
+async def test_a_broker_with_zookeeper_reads_the_credentials_there() -> None:
+    """AdminZkClient.fetchAllEntityConfigs: the names are escaped, and a user may have settings without a credential."""
+    zookeeper = MemoryZooKeeper()
+    settings = {"SCRAM-SHA-256": CREDENTIAL, "SCRAM-SHA-512": CREDENTIAL.replace("4096", "8192")}
+    zookeeper.tree.put(config_path("users", "ann%2Fb%20c"), encode_config(settings))
+    zookeeper.tree.put(config_path("users", "quota"), encode_config({"producer_byte_rate": "1"}))
+    zookeeper.tree.put(config_path("users", "bad"), encode_config({"SCRAM-SHA-256": "iterations=many"}))
+    ann = (ErrorCode.NONE, {SHA_256: 4096, SHA_512: 8192})
+    bad = (ErrorCode.UNKNOWN_SERVER_ERROR, {})
+    assert await in_zookeeper(zookeeper) == {"ann/b c": ann, "bad": bad}
+    missing, twice = (ErrorCode.RESOURCE_NOT_FOUND, {}), (ErrorCode.DUPLICATE_RESOURCE, {})
+    found = await in_zookeeper(zookeeper, "ann/b c", "quota", "..", "", "x", "x")
+    assert found == {"ann/b c": ann, "quota": missing, "..": missing, "": missing, "x": twice}
+
+
+async def test_a_broker_without_zookeeper_says_so(autojump_clock: MockClock) -> None:
+    zookeeper = MemoryZooKeeper()
+    zookeeper.is_there = trio.Event()  # never set
+    with pytest.raises(KafkaError) as refused:
+        await in_zookeeper(zookeeper)
+    assert refused.value.code is ErrorCode.REQUEST_TIMED_OUT

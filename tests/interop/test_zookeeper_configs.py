@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 from kazoo.client import KazooClient
 
+from kraft.messages.alter_client_quotas_request import AlterClientQuotasRequest, EntityData, EntryData, OpData
 from kraft.messages.alter_configs_request import AlterableConfig as LegacyConfig
 from kraft.messages.alter_configs_request import AlterConfigsRequest
 from kraft.messages.alter_configs_request import AlterConfigsResource as LegacyResource
+from kraft.messages.alter_user_scram_credentials_request import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
+from kraft.messages.describe_client_quotas_request import ComponentData, DescribeClientQuotasRequest
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from kraft.messages.describe_user_scram_credentials_request import DescribeUserScramCredentialsRequest, UserName
 from kraft.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -21,6 +29,7 @@ from kraft.messages.incremental_alter_configs_request import (
 )
 from kraft.rpc.client import connect
 from kraft.wire.errors import ErrorCode
+from kraft.wire.schema import Message
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES
 from tests.interop.traffic import TIMEOUT_S, Traffic
 from tests.support.apache_process import APACHE_3
@@ -35,6 +44,7 @@ APACHE_ID, OUR_ID = 1, 2
 TOPIC, BROKER, OTHER_TYPE = 2, 4, 7
 SET, DELETE, APPEND, SUBTRACT = range(4)
 Change = tuple[str, int, str | None]
+Entity = tuple[tuple[str, str | None], ...]
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +186,93 @@ async def until_shown(broker: LegacyBroker, topic: str, key: str, value: str) ->
             if await described(broker, TOPIC, topic.format(broker.node_id), key) == value:
                 return
             await trio.sleep(0.05)
+
+
+QUOTAS: list[tuple[Entity, dict[str, float]]] = [
+    ((("user", "ann"),), {"producer_byte_rate": 1000.0, "request_percentage": 12.5}),
+    ((("user", None),), {"consumer_byte_rate": 7.0}),
+    ((("client-id", "a/b ~*"),), {"controller_mutation_rate": 0.5}),
+    ((("client-id", None),), {"producer_byte_rate": 1.0}),
+    ((("user", "ann"), ("client-id", "x")), {"producer_byte_rate": 10.0}),
+    ((("user", None), ("client-id", None)), {"producer_byte_rate": 11.0}),
+    ((("ip", "10.0.0.1"),), {"connection_creation_rate": 5.0}),
+    ((("ip", None),), {"connection_creation_rate": 6.0}),
+]
+FILTERS = [
+    DescribeClientQuotasRequest([ComponentData(*each) for each in components], strict)
+    for strict in (False, True)
+    for components in (
+        [],
+        [("user", 0, "ann")],
+        [("user", 1, None)],
+        [("user", 2, None)],
+        [("user", 2, None), ("client-id", 2, None)],
+        [("user", 0, "ann"), ("client-id", 0, "x")],
+        [("client-id", 0, "a/b ~*")],
+        [("ip", 2, None)],
+        [("ip", 0, "10.0.0.2")],
+        [("ip", 2, None), ("user", 2, None)],
+        [("planet", 2, None)],
+    )
+]
+
+
+async def test_quotas_that_apaches_broker_has_written_are_described_alike(cluster: LegacyCluster) -> None:
+    """ZkAdminManager.describeClientQuotas, for every kind of entity and filter (KIP-546)."""
+    theirs = cluster.brokers[APACHE_ID]
+    for entity, quotas in QUOTAS:
+        parts = [EntityData(kind, name) for kind, name in entity]
+        ops = [OpData(key, value) for key, value in quotas.items()]
+        (altered,) = (await request(theirs, AlterClientQuotasRequest([EntryData(parts, ops)]))).entries
+        assert altered.error_code == ErrorCode.NONE, altered.error_message
+    for wanted in FILTERS:
+        of_apache, of_ours = [await described_quotas(broker, wanted) for broker in both(cluster)]
+        assert of_ours == of_apache, wanted
+    assert of_apache == (ErrorCode.UNSUPPORTED_VERSION, None)
+    everything = await described_quotas(cluster.brokers[OUR_ID], FILTERS[0])
+    assert everything == (ErrorCode.NONE, {frozenset(entity): quotas for entity, quotas in QUOTAS})
+
+
+async def described_quotas(broker: LegacyBroker, wanted: DescribeClientQuotasRequest) -> tuple[int, object]:
+    response = await request(broker, wanted)
+    if response.entries is None:
+        return response.error_code, None
+    return response.error_code, {
+        frozenset((part.entity_type, part.entity_name) for part in entry.entity): {
+            each.key: each.value for each in entry.values
+        }
+        for entry in response.entries
+    }
+
+
+async def test_credentials_that_apaches_controller_has_written_are_described_alike(cluster: LegacyCluster) -> None:
+    """ZkAdminManager.describeUserScramCredentials: all users, and each error of a user that is named (KIP-554)."""
+    upsertions = [
+        ScramCredentialUpsertion(name, mechanism, iterations, b"salt", b"password")
+        for name, mechanism, iterations in (("carol", 1, 4096), ("carol", 2, 8192), ("d/e f", 2, 4097))
+    ]
+    altered = await request(cluster.brokers[APACHE_ID], AlterUserScramCredentialsRequest([], upsertions))
+    assert {each.error_code for each in altered.results} == {ErrorCode.NONE}
+    for names in ([], ["carol", "d/e f"], ["nobody", "ann", "", "carol", "twice", "twice"]):
+        wanted = DescribeUserScramCredentialsRequest([UserName(name) for name in names])
+        of_apache, of_ours = [await described_users(broker, wanted) for broker in both(cluster)]
+        assert of_ours == of_apache
+        assert ("carol", ErrorCode.NONE, ((1, 4096), (2, 8192))) in of_apache
+
+
+async def described_users(broker: LegacyBroker, wanted: DescribeUserScramCredentialsRequest) -> list[object]:
+    response = await request(broker, wanted)
+    assert response.error_code == ErrorCode.NONE
+    return sorted(
+        (each.user, each.error_code, tuple((info.mechanism, info.iterations) for info in each.credential_infos))
+        for each in response.results
+    )
+
+
+async def request(broker: LegacyBroker, message: Message) -> Any:
+    with trio.fail_after(TIMEOUT_S):
+        async with connect("127.0.0.1", broker.ports[0]) as connection:
+            return await connection.request(message)
 
 
 def configs(cluster: LegacyCluster, *options: str, zookeeper: bool = False) -> str:

@@ -14,6 +14,7 @@ from kraft.zookeeper.znodes.properties import in_order_of_properties
 from kraft.zookeeper.znodes.topics import TOPICS
 
 CLUSTER_ID = "/cluster/id"
+CONFIG = "/config"
 FEATURE = "/feature"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 PRODUCER_ID_BLOCK_SIZE = 1000
@@ -34,7 +35,7 @@ PERSISTENT_PATHS = (
     ISR_CHANGES,
     PRODUCER_ID_BLOCK,
     LOG_DIR_EVENTS,
-    *(f"/config/{each}" for each in ENTITY_TYPES),
+    *(f"{CONFIG}/{each}" for each in ENTITY_TYPES),
 )
 """Each broker creates these at its start, with their parents, unless they exist."""
 
@@ -83,7 +84,7 @@ def decode_producer_id_block(data: bytes | None) -> ZkProducerIdBlock:
 
 
 def config_path(entity_type: str, entity: str) -> str:
-    return f"/config/{entity_type}/{entity}"
+    return f"{CONFIG}/{entity_type}/{entity}"
 
 
 def encode_config(values: Mapping[str, str]) -> bytes:
