@@ -309,7 +309,6 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     ],
     "envelopes": [Allowed(f"*: {case}", "responseData", NO_TEXT_3, V3) for case in ("good*", "bytes left over inside")],
     "not_served_here": [
-        Allowed("SaslHandshake", "", "This node does not serve SASL."),
         Allowed("Fetch 3", "", OLD_VERSIONS, V3),
     ],
     "update_voters": [Allowed("*", "errorCode", STATIC, V4)],

@@ -80,6 +80,14 @@ def describe_cluster(talk: Talk) -> None:
                 talk.sweep(f"{operations} {kind} {fenced}", ApiKey.DESCRIBE_CLUSTER, body)
 
 
+def sasl_without_sasl(talk: Talk) -> None:
+    """Requests of a SASL exchange to a listener that has none. The connection goes on after each."""
+    for mechanism in ("PLAIN", "GSSAPI", ""):
+        talk.sweep(f"handshake {mechanism}", ApiKey.SASL_HANDSHAKE, {"mechanism": mechanism})
+    for token in ("", "dG9rZW4="):
+        talk.sweep(f"token {token}", ApiKey.SASL_AUTHENTICATE, {"authBytes": token})
+
+
 def describe_topic_partitions(talk: Talk) -> None:
     for name in ("parts-b", "parts-a"):
         made(talk, name, 3)

@@ -311,7 +311,6 @@ def not_served_here(talk: Talk) -> None:
         "Envelope 1": (58, 1, b"\0" * 20),
         "Vote cut": (52, 0, b"\0"),
         "BrokerHeartbeat cut": (63, 0, b"\0\0\0"),
-        "SaslHandshake": (17, 1, b"\0\5PLAIN"),
     }.items():
         with talk.line(timeout_s=2) as line:
             line.send_frame(head(api, version) + rest)
