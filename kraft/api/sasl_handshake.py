@@ -2,8 +2,8 @@
 
 Versions 0 to 1: after 1 the tokens are those of SaslAuthenticate.
 
-No listener has SASL yet, so every listener refuses with ILLEGAL_SASL_STATE, as Apache Kafka does on PLAINTEXT. It offers
-the API nevertheless: when a coordinator moves, librdkafka wants all APIs of the former one at the new one.
+No listener has SASL yet, so every listener refuses with ILLEGAL_SASL_STATE, as Apache Kafka does on PLAINTEXT. All
+offer the API nevertheless: when a coordinator moves, librdkafka wants the APIs of the former one at the new one.
 """
 
 from __future__ import annotations
