@@ -258,29 +258,24 @@ def _check_numbers(config: NodeConfig) -> None:
     if groups.group_min_session_timeout_ms > groups.group_max_session_timeout_ms:
         why = f"Value must be no more than group.max.session.timeout.ms ({groups.group_max_session_timeout_ms})"
         invalid("group.min.session.timeout.ms", groups.group_min_session_timeout_ms, why)
-    _check_consumer_groups(groups)
+    for protocol in ("consumer", "share"):
+        _check_groups(groups, protocol)
 
 
-def _check_consumer_groups(groups: GroupSettings) -> None:
-    """Check that each of the two times is between its limits, and the interval shorter than the timeout."""
-    session_ms, interval_ms = groups.group_consumer_session_timeout_ms, groups.group_consumer_heartbeat_interval_ms
-    for name, value, low, high in (
-        (
-            "session.timeout.ms",
-            session_ms,
-            groups.group_consumer_min_session_timeout_ms,
-            groups.group_consumer_max_session_timeout_ms,
-        ),
-        (
-            "heartbeat.interval.ms",
-            interval_ms,
-            groups.group_consumer_min_heartbeat_interval_ms,
-            groups.group_consumer_max_heartbeat_interval_ms,
-        ),
-    ):
+def _check_groups(groups: GroupSettings, protocol: str) -> None:
+    """Check that each time of a group protocol is between its limits, and the interval shorter than the timeout."""
+
+    def value_of(name: str) -> int:
+        value: int = getattr(groups, f"group_{protocol}_{name}")
+        return value
+
+    for name in ("session_timeout_ms", "heartbeat_interval_ms", "assignment_interval_ms"):
+        value, low, high = (value_of(limit + name) for limit in ("", "min_", "max_"))
         if not low <= value <= high:
-            why = f"Value must be between group.consumer.min.{name} ({low}) and group.consumer.max.{name} ({high})"
-            invalid(f"group.consumer.{name}", value, why)
+            shown = name.replace("_", ".")
+            limits = f"group.{protocol}.min.{shown} ({low}) and group.{protocol}.max.{shown} ({high})"
+            invalid(f"group.{protocol}.{shown}", value, f"Value must be between {limits}")
+    session_ms, interval_ms = value_of("session_timeout_ms"), value_of("heartbeat_interval_ms")
     if interval_ms >= session_ms:
-        why = f"Value must be less than group.consumer.session.timeout.ms ({session_ms})"
-        invalid("group.consumer.heartbeat.interval.ms", interval_ms, why)
+        why = f"Value must be less than group.{protocol}.session.timeout.ms ({session_ms})"
+        invalid(f"group.{protocol}.heartbeat.interval.ms", interval_ms, why)

@@ -37,6 +37,9 @@ class GroupConfigs:
     consumer_heartbeat_interval_ms: int = integer(
         5000, "How often members that use the consumer protocol send heartbeats.", limit=at_least(1)
     )
+    consumer_assignment_interval_ms: int = integer(
+        1000, "The least time between two assignments of a group that uses the consumer protocol.", limit=at_least(0)
+    )
     share_session_timeout_ms: int = integer(
         45_000, "The session timeout of members of the share group.", limit=at_least(1)
     )
@@ -123,6 +126,12 @@ def _group_limits(own: GroupConfigs, groups: GroupSettings) -> Iterator[Limited]
         own.consumer_session_timeout_ms,
         groups.group_consumer_min_session_timeout_ms,
         groups.group_consumer_max_session_timeout_ms,
+    )
+    yield (
+        "consumer.assignment.interval.ms",
+        own.consumer_assignment_interval_ms,
+        groups.group_consumer_min_assignment_interval_ms,
+        groups.group_consumer_max_assignment_interval_ms,
     )
     yield (
         "share.heartbeat.interval.ms",

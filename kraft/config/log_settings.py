@@ -182,6 +182,15 @@ class GroupSettings:
     group_consumer_max_size: int = integer(
         INT_MAX, "The maximum number of members of a group that uses the consumer protocol.", limit=at_least(1)
     )
+    group_consumer_assignment_interval_ms: int = integer(
+        1000, "The least time between two assignments of a group that uses the consumer protocol.", limit=at_least(0)
+    )
+    group_consumer_min_assignment_interval_ms: int = integer(
+        0, "The shortest interval that a group may set with consumer.assignment.interval.ms.", limit=at_least(0)
+    )
+    group_consumer_max_assignment_interval_ms: int = integer(
+        15_000, "The longest interval that a group may set with consumer.assignment.interval.ms.", limit=at_least(0)
+    )
     group_consumer_migration_policy: str = string(
         "bidirectional",
         "Whether a group with members may go from the classic protocol to the consumer protocol (upgrade), back "

@@ -108,6 +108,7 @@ def group_settings(config: NodeConfig) -> CoordinatorSettings:
             session_timeout_s=groups.group_consumer_session_timeout_ms / 1000,
             heartbeat_interval_s=groups.group_consumer_heartbeat_interval_ms / 1000,
             max_size=groups.group_consumer_max_size,
+            assignment_interval_s=groups.group_consumer_assignment_interval_ms / 1000,
             may_upgrade=policy in ("upgrade", "bidirectional"),
             may_downgrade=policy in ("downgrade", "bidirectional"),
             regex_refresh_interval_s=groups.group_consumer_regex_refresh_interval_ms / 1000,

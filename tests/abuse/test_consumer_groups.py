@@ -25,7 +25,7 @@ EVERYTHING = [OwnedTopicPartitions(UUID(int=number), list(range(100))) for numbe
 
 @pytest.fixture
 async def broker() -> AsyncIterator[Connection]:
-    """A broker at group.version 1 whose group has the member ``m1`` at epoch 1."""
+    """A broker at group.version 1 whose group has the member ``m1`` at epoch 2."""
     async with embedded_node(topics={"orders": 1}) as node, connected(node) as broker:
         await coordinated(broker, GROUP)
         update = FeatureUpdateKey(feature="group.version", max_version_level=1, upgrade_type=1)
@@ -48,20 +48,20 @@ async def beat(
 async def test_wrong_heartbeats_get_their_codes(broker: Connection) -> None:
     """``throwIfConsumerGroupHeartbeatRequestIsInvalid``, ``throwIfConsumerGroupMemberEpochIsInvalid``."""
     for member_id, epoch, what, code in (
-        ("m1", 2, {}, ErrorCode.FENCED_MEMBER_EPOCH),
+        ("m1", 3, {}, ErrorCode.FENCED_MEMBER_EPOCH),
         ("m1", 2**31 - 1, {}, ErrorCode.FENCED_MEMBER_EPOCH),
         ("m1", -(2**31), {}, ErrorCode.INVALID_REQUEST),
         ("m1", -2, {}, ErrorCode.INVALID_REQUEST),
         ("nobody", 1, {}, ErrorCode.UNKNOWN_MEMBER_ID),
         ("nobody", -1, {}, ErrorCode.UNKNOWN_MEMBER_ID),
         (LONG, 1, {}, ErrorCode.UNKNOWN_MEMBER_ID),
-        ("m1", 1, {"instance_id": LONG}, ErrorCode.UNKNOWN_MEMBER_ID),
-        ("m1", 1, {"server_assignor": LONG}, ErrorCode.UNSUPPORTED_ASSIGNOR),
-        ("m1", 1, {"subscribed_topic_regex": "(" * 16_000}, ErrorCode.INVALID_REGULAR_EXPRESSION),
-        ("m1", 1, {"subscribed_topic_regex": "(?:" + LONG[:30_000] + "){1000}"}, ErrorCode.INVALID_REGULAR_EXPRESSION),
+        ("m1", 2, {"instance_id": LONG}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ("m1", 2, {"server_assignor": LONG}, ErrorCode.UNSUPPORTED_ASSIGNOR),
+        ("m1", 2, {"subscribed_topic_regex": "(" * 16_000}, ErrorCode.INVALID_REGULAR_EXPRESSION),
+        ("m1", 2, {"subscribed_topic_regex": "(?:" + LONG[:30_000] + "){1000}"}, ErrorCode.INVALID_REGULAR_EXPRESSION),
     ):
         assert (await beat(broker, member_id, epoch, **what)).error_code == code, (member_id[:10], epoch, code)
-    assert (await beat(broker, "m1", 1)).error_code == 0
+    assert (await beat(broker, "m1", 2)).error_code == 0
 
 
 async def test_oversized_members_are_served(broker: Connection) -> None:
@@ -69,7 +69,7 @@ async def test_oversized_members_are_served(broker: Connection) -> None:
     joined = await beat(broker, LONG, 0, joins=True, instance_id=LONG, rack_id=LONG)
     assert (joined.error_code, joined.member_id) == (0, LONG)
     assert (await beat(broker, "many", 0, joins=True, subscribed_topic_names=MANY)).error_code == 0
-    owning = await beat(broker, "m1", 1, topic_partitions=EVERYTHING)
+    owning = await beat(broker, "m1", 2, topic_partitions=EVERYTHING)
     assert owning.error_code == 0
     assert (await beat(broker, "m1", owning.member_epoch, topic_partitions=[])).error_code == 0
 
@@ -80,4 +80,4 @@ async def test_a_subscription_beyond_max_message_bytes_is_refused(broker: Connec
     refused = await beat(broker, "many", 0, joins=True, subscribed_topic_names=names)
     assert refused.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert (await beat(broker, "many", 1)).error_code == ErrorCode.UNKNOWN_MEMBER_ID
-    assert (await beat(broker, "m1", 1)).error_code == 0
+    assert (await beat(broker, "m1", 2)).error_code == 0

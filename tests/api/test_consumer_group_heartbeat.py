@@ -44,14 +44,14 @@ async def test_a_member_joins_is_described_and_fetches_with_its_epoch(own: Conne
     await coordinated(own, GROUP)
     await upgrade(own)
     joined = await own.request(joining("m1"))
-    assert (joined.error_code, joined.member_epoch) == (0, 1)
+    assert (joined.error_code, joined.member_epoch) == (0, 2)
     assert [topic.partitions for topic in joined.assignment.topic_partitions] == [[0]]
     described = await own.request(ConsumerGroupDescribeRequest([GROUP, "another", GROUP], True))
     first, second = described.groups
     assert (first.group_state, [member.member_id for member in first.members]) == ("Stable", ["m1"])
     assert first.authorized_operations > 0
     assert second.error_code == ErrorCode.GROUP_ID_NOT_FOUND
-    for epoch, code in ((1, ErrorCode.NONE), (2, ErrorCode.STALE_MEMBER_EPOCH)):
+    for epoch, code in ((2, ErrorCode.NONE), (3, ErrorCode.STALE_MEMBER_EPOCH)):
         wanted = OffsetFetchRequestGroup(group_id=GROUP, member_id="m1", member_epoch=epoch, topics=None)
         response = await own.request(OffsetFetchRequest(groups=[wanted]), 9)
         assert response.groups[0].error_code == code

@@ -38,6 +38,7 @@ def test_the_settings_of_share_groups_have_limits_too() -> None:
         ("share.delivery.count.limit", 2, 10),
         ("share.partition.max.record.locks", 100, 4_000),
         ("share.assignment.interval.ms", 0, 15_000),
+        ("consumer.assignment.interval.ms", 0, 15_000),
     ):
         for value in (low, high):
             check_group_configs({name: str(value)}, {})

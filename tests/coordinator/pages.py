@@ -95,15 +95,15 @@ def consumer_group() -> list[str]:
     desk.who = "b"
     desk.beat("b", 0)
     desk.who = "a"
-    desk.beat("a", 1, {T: [0, 1, 2, 3]})
-    desk.beat("a", 1, {T: [0, 1]})
-    desk.who = "b"
-    desk.beat("b", 2, {})
-    desk.beat("b", -1)
-    desk.who = "a"
+    desk.beat("a", 2, {T: [0, 1, 2, 3]})
     desk.beat("a", 2, {T: [0, 1]})
     desk.who = "b"
-    desk.beat("b", 2, {T: [2, 3]})
+    desk.beat("b", 3, {})
+    desk.beat("b", -1)
+    desk.who = "a"
+    desk.beat("a", 3, {T: [0, 1]})
+    desk.who = "b"
+    desk.beat("b", 3, {T: [2, 3]})
     return desk.lines
 
 

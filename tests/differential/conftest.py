@@ -38,8 +38,6 @@ NEWEST_SETTINGS = {
     "group.consumer.assignment.interval.ms": "0",
     "group.share.min.assignment.interval.ms": "0",
     "group.share.assignment.interval.ms": "0",
-    "group.consumer.assignor.offload.enable": "false",
-    "group.share.assignor.offload.enable": "false",
 }
 NEWEST_FEATURES = {
     "metadata.version": MAX_METADATA_LEVEL,
@@ -113,13 +111,8 @@ def newest(beside: Apache, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         ]
         for node in nodes:
             upgrade(node)
-        sides = [Side(node.ports[0], node.log_directory, first_epoch=_first_epoch(node.kind)) for node in nodes]
+        sides = [Side(node.ports[0], node.log_directory) for node in nodes]
         yield Pair.of(beside.version, *sides)
-
-
-def _first_epoch(kind: Kind) -> int:
-    """Apache Kafka 4.3 raises the epoch of a group twice before its first member has it."""
-    return 1 if kind is OURS else 2
 
 
 def upgrade(node: NodeProcess) -> None:

@@ -29,7 +29,6 @@ SOME = frozenset(
     }
     | {"logAppendTimeMs", "finalizedFeaturesEpoch", "lastTimestamp"}
 )
-EPOCHS = frozenset({"memberEpoch", "groupEpoch", "assignmentEpoch", "stateEpoch"})
 NOTHING = (None, "", -1, 0, "AAAAAAAAAAAAAAAAAAAAAA")
 
 
@@ -37,8 +36,6 @@ NOTHING = (None, "", -1, 0, "AAAAAAAAAAAAAAAAAAAAAA")
 class Normaliser:
     """Remembers the ids of one transcript."""
 
-    first_epoch: int = 1
-    """The epoch of a group after its first member has joined. All epochs become relative to it."""
     _numbers: dict[Any, str] = attrs.Factory(dict)
 
     def normal(self, value: Any, name: str = "") -> Any:
@@ -52,8 +49,6 @@ class Normaliser:
             return value
         if name in INVENTED:
             return self._numbers.setdefault(value, f"member {len(self._numbers) + 1}")
-        if name in EPOCHS and value > 0:
-            return value - self.first_epoch + 1
         return "some" if name in SOME else value
 
 

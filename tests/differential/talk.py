@@ -48,13 +48,11 @@ class Side:
         port: Its port on the loopback address.
         log_directory: Its only directory, which a scenario may read.
         voters: The other voters of its quorum, by their ids, which the test plays.
-        first_epoch: The epoch of its new groups.
     """
 
     port: int
     log_directory: Path
     voters: Mapping[int, FakeVoter] = attrs.Factory(dict)
-    first_epoch: int = 1
 
     @property
     def directory_id(self) -> str:
@@ -166,7 +164,7 @@ class Talk:
     common: Versions
     latest: Mapping[int, int]
     transcript: dict[str, Any] = attrs.Factory(dict)
-    _normaliser: Normaliser = attrs.Factory(lambda self: Normaliser(self.side.first_epoch), takes_self=True)
+    _normaliser: Normaliser = attrs.Factory(Normaliser)
     _line: Line | None = None
 
     def versions(self, api: int) -> Sequence[int]:

@@ -34,6 +34,7 @@ class ConsumerProtocolSettings:
     session_timeout_s: float = 45.0
     heartbeat_interval_s: float = 5.0
     max_size: int = 2**31 - 1
+    assignment_interval_s: float = 1.0
     regex_refresh_interval_s: float = 600.0
     may_upgrade: bool = True
     may_downgrade: bool = True

@@ -153,6 +153,7 @@ class GroupWorld(CoordinatedWorld[GroupDriver]):
             consumer=ConsumerProtocolSettings(
                 SESSION_S,
                 3.0,
+                assignment_interval_s=float(seed % 2),
                 may_upgrade=self.random.random() < 0.9,
                 may_downgrade=self.random.random() < 0.9,
             ),

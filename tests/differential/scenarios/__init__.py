@@ -98,6 +98,7 @@ NEWEST_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         share_fetches.share_beginnings,
         share_fetches.share_isolation,
         new_groups.consumer_heartbeats,
+        new_groups.consumer_assignments,
         new_groups.consumer_offsets,
         new_groups.transactions,
         new_groups.listed_transactions,

@@ -9,7 +9,7 @@ from typing import Any
 from kraft.messages.registry import ApiKey
 from tests.differential.scenarios.groups import find, formed, joining
 from tests.differential.scenarios.produce import UNKNOWN_ID, find_transactions, made
-from tests.differential.scenarios.share_groups import A, B, consumer
+from tests.differential.scenarios.share_groups import A, B, configured, consumer
 from tests.differential.talk import Body, Talk
 
 HEARTBEAT, DESCRIBE = ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE
@@ -90,6 +90,26 @@ def _ask(talk: Talk, version: int, group: str, number: Iterator[int], case: str,
 def _describe(talk: Talk, group: str, case: str) -> None:
     for version in talk.versions(DESCRIBE):
         talk.ask(f"{group} {case}", DESCRIBE, version, {"groupIds": [group]})
+
+
+def consumer_assignments(talk: Talk) -> None:
+    """The epochs of a group whose next assignment waits, and of one whose expression is not resolved."""
+    made(talk, "waits", 2)
+    find(talk, "waits")
+    configured(talk, "waits", consumer_assignment_interval_ms="15000")
+    newest, describe = talk.versions(HEARTBEAT)[-1], partial(_describe, talk, "waits")
+    number = iter(range(100))
+    ask = partial(_ask, talk, newest, "waits", number)
+    first = ask("joins", A, 0, "waits")
+    ask("another joins, and waits", B, 0, "waits")
+    ask("the first keeps its partitions", A, first["memberEpoch"])
+    describe("waits")
+    configured(talk, "waits", consumer_assignment_interval_ms="0")
+    ask("the first learns of the next", A, first["memberEpoch"])
+    describe("assigned")
+    regex = partial(_ask, talk, newest, "waits-regex", number, subscribedTopicRegex="no-topic-.*")
+    regex("joins with an expression", A, 0)
+    _describe(talk, "waits-regex", "unresolved")
 
 
 def consumer_offsets(talk: Talk) -> None:

@@ -307,6 +307,7 @@ GROUP_CONFIGS = {
     "share.assignment.interval.ms": ("-1", "0", "15000", "15001"),
     "consumer.session.timeout.ms": ("44999", "45000", "60001"),
     "consumer.heartbeat.interval.ms": ("4999", "5000", "15001"),
+    "consumer.assignment.interval.ms": ("-1", "0", "15000", "15001"),
     "share.nothing": ("1",),
 }
 

@@ -23,6 +23,8 @@ LEAVE_EPOCH = -1
 LEAVE_STATIC_EPOCH = -2
 """The member epochs of a heartbeat that joins or leaves. A static member that leaves with -2 keeps its partitions."""
 NO_ASSIGNMENT_EPOCH = -1
+FIRST_EPOCH = 1
+"""The epoch of a group without a record of its epoch. The first member raises it to 2."""
 NO_TIMEOUT = -0.001
 """The rebalance timeout of a member that has never set it: -1 ms."""
 
@@ -101,14 +103,18 @@ class ResolvedRegex:
 
 @attrs.frozen
 class ConsumerGroup:
-    """One group. ``owners`` maps each partition that a member owns or revokes to that member."""
+    """One group. ``owners`` maps each partition that a member owns or revokes to that member.
+
+    ``assignment_timestamp_ms`` is 0 before the first target assignment.
+    """
 
     group_id: str
-    epoch: int = 0
+    epoch: int = FIRST_EPOCH
     metadata_hash: int = 0
     members: Map[str, ConsumerMember] = _EMPTY
     static_members: Map[str, str] = _EMPTY
     assignment_epoch: int = 0
+    assignment_timestamp_ms: int = 0
     target: Map[str, TopicPartitions] = _EMPTY
     owners: Map[tuple[UUID, int], str] = _EMPTY
     regexes: Map[str, ResolvedRegex] = _EMPTY

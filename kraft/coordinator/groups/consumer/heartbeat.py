@@ -1,7 +1,8 @@
 """ConsumerGroupHeartbeat: join, leave, and all steps of a member between them (KIP-848).
 
 1. The member joins or changes its subscription. The group epoch rises.
-2. If the group epoch is above the assignment epoch, the coordinator computes a new target assignment.
+2. If the group epoch is above the assignment epoch, the coordinator computes a new target assignment, at most once in
+   ``group.consumer.assignment.interval.ms``.
 3. The coordinator reconciles the member with its target.
 
 Source: ``GroupMetadataManager.consumerGroupHeartbeat``.
@@ -36,7 +37,7 @@ from kraft.coordinator.groups.consumer.records import (
 )
 from kraft.coordinator.groups.consumer.regexes import InvalidRegexHeartbeat, drop_unused, search_if_due
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
-from kraft.coordinator.groups.consumer.target import assign, metadata_hash
+from kraft.coordinator.groups.consumer.target import assign, may_assign, metadata_hash
 from kraft.coordinator.groups.group import Group
 from kraft.coordinator.groups.rebalance import Step
 from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest, OwnedTopicPartitions
@@ -146,7 +147,7 @@ def advance(
     # The topics of a new expression are not known yet: the epoch rises once they are found.
     is_known = not member.regex or member.regex in decision.draft.regexes
     yield from _raise_epoch(decision, consumers, image, bump=names_changed or (regex_changed and is_known))
-    if decision.draft.epoch > decision.draft.assignment_epoch:
+    if _must_assign(decision, consumers):
         yield from assign(decision, image)
     return (yield from _reconciled(decision, member, image, owned, subscription_changed=names_changed or regex_changed))
 
@@ -172,11 +173,20 @@ def _described(member: ConsumerMember, request: CoordinatorRequest) -> ConsumerM
 def _raise_epoch(decision: GroupDecision, consumers: ConsumerGroups, image: Image, *, bump: bool) -> Steps[None]:
     """Raise the group epoch if a subscription or the metadata of a subscribed topic has changed."""
     group = decision.draft
-    if not bump and group.epoch and consumers.has_seen(group.group_id, image):
+    if not bump and consumers.has_seen(group.group_id, image):
         return
     found = yield from metadata_hash(group, image)
-    if bump or not group.epoch or found != group.metadata_hash:
+    if bump or found != group.metadata_hash:
         yield from decision.add(group_metadata(group.group_id, group.epoch + 1, found))
+
+
+def _must_assign(decision: GroupDecision, consumers: ConsumerGroups) -> bool:
+    """Return whether the target is older than the group epoch, and its interval is over."""
+    group, default_s = decision.draft, decision.step.settings.consumer.assignment_interval_s
+    if group.assignment_epoch >= group.epoch:
+        return False
+    interval_s = consumers.configured_s(group.group_id, "consumer.assignment.interval.ms", default_s)
+    return may_assign(decision.step.now, group.assignment_timestamp_ms, interval_s)
 
 
 def _reconciled(

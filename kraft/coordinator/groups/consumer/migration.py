@@ -19,7 +19,7 @@ from kraft.coordinator.groups.consumer.embedded import (
     encode_assignment,
     owned_by_id,
 )
-from kraft.coordinator.groups.consumer.group import ConsumerGroup, ConsumerMember, MemberState
+from kraft.coordinator.groups.consumer.group import FIRST_EPOCH, ConsumerGroup, ConsumerMember, MemberState
 from kraft.coordinator.groups.consumer.records import (
     assignment_epoch,
     current_assignment,
@@ -91,11 +91,13 @@ def upgrade(decision: GroupDecision, group: Group, image: Image) -> Steps[None]:
     members = yield from _revoking(members, claims)
     for member in members:
         yield from decision.add((yield from member_metadata(group_id, member)))
-    yield from decision.add(group_metadata(group_id, epoch, 0))
+    # A group whose first rebalance is not complete has generation 0. No member may get epoch 0, which joins.
+    yield from decision.add(group_metadata(group_id, max(epoch, FIRST_EPOCH), 0))
     for member in members:
         target = {topic_id: frozenset(epochs) for topic_id, epochs in member.assigned.items()}
         yield from decision.add(target_assignment(group_id, member.member_id, target))
-    yield from decision.add(assignment_epoch(group_id, epoch, decision.step.timestamp_ms))
+    # With timestamp 0 the first target of the coordinator need not wait for the assignment interval.
+    yield from decision.add(assignment_epoch(group_id, epoch, 0))
     for member in members:
         yield from decision.add(current_assignment(group_id, member))
 

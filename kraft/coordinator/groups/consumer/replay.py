@@ -49,8 +49,10 @@ def replay(group: ConsumerGroup | None, record: ConsumerGroupRecord) -> Consumer
         case ConsumerGroupMemberMetadataKey():
             return _without(group, key.member_id) if message is None else _described(group, key.member_id, message)
         case ConsumerGroupTargetAssignmentMetadataKey():
-            epoch = NO_ASSIGNMENT_EPOCH if message is None else message.assignment_epoch
-            return attrs.evolve(group, assignment_epoch=epoch)
+            if message is None:
+                return attrs.evolve(group, assignment_epoch=NO_ASSIGNMENT_EPOCH, assignment_timestamp_ms=0)
+            epoch, timestamp = message.assignment_epoch, message.assignment_timestamp
+            return attrs.evolve(group, assignment_epoch=epoch, assignment_timestamp_ms=timestamp)
         case ConsumerGroupTargetAssignmentMemberKey():
             if message is None:
                 return attrs.evolve(group, target=_deleted(group.target, key.member_id))

@@ -63,6 +63,11 @@ def _existing(names: Iterable[str], image: Image) -> Steps[list[Topic]]:
     return topics
 
 
+def may_assign(now: float, last_timestamp_ms: int, interval_s: float) -> bool:
+    """Return whether the last target assignment is old enough for the next one. Its timestamp is 0 if there is none."""
+    return not last_timestamp_ms or not interval_s or now >= last_timestamp_ms / 1000 + interval_s
+
+
 def assign(decision: GroupDecision, image: Image) -> Steps[None]:
     """Compute the target assignment for the group's epoch, and add the records of what changes."""
     group = decision.draft

@@ -13,7 +13,7 @@ from uuid import UUID
 import attrs
 from immutables import Map
 
-from kraft.coordinator.groups.consumer.group import TopicPartitions
+from kraft.coordinator.groups.consumer.group import FIRST_EPOCH, TopicPartitions
 
 JOIN_EPOCH = 0
 """The member epoch of a heartbeat that joins."""
@@ -70,7 +70,7 @@ class ShareGroup:
     """One group. ``assignment_timestamp_ms`` is 0 before the first target assignment."""
 
     group_id: str
-    epoch: int = 0
+    epoch: int = FIRST_EPOCH
     metadata_hash: int = 0
     members: Map[str, ShareMember] = _EMPTY
     assignment_epoch: int = 0

@@ -1,7 +1,8 @@
 """ShareGroupHeartbeat: join, leave, and all steps of a member between them (KIP-932).
 
 1. The member joins or changes its subscription. The group epoch rises.
-2. If the group epoch is above the assignment epoch, the coordinator computes a new target assignment.
+2. If the group epoch is above the assignment epoch, the coordinator computes a new target assignment, at most once in
+   ``group.share.assignment.interval.ms``.
 3. The member gets its target at once: it need not wait until others have given up a partition.
 4. The coordinator asks for the states of the subscribed partitions that have none.
 
@@ -17,7 +18,7 @@ import attrs
 
 from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups.consumer.assignors import AssignedMember
-from kraft.coordinator.groups.consumer.target import hash_of_topics
+from kraft.coordinator.groups.consumer.target import hash_of_topics, may_assign
 from kraft.coordinator.groups.rebalance import Step
 from kraft.coordinator.groups.share.assignor import assign_simple
 from kraft.coordinator.groups.share.decision import ShareDecision
@@ -171,13 +172,12 @@ def _raise_epoch(decision: ShareDecision, shares: ShareGroups, image: Image, *, 
 
 
 def _must_assign(decision: ShareDecision, shares: ShareGroups) -> bool:
-    """Return whether the target is older than the group epoch, and ``group.share.assignment.interval.ms`` is over."""
+    """Return whether the target is older than the group epoch, and its interval is over."""
     group, default_s = decision.draft, decision.step.settings.share.assignment_interval_s
     if group.assignment_epoch >= group.epoch:
         return False
     interval_s = shares.configured_s(group.group_id, "share.assignment.interval.ms", default_s)
-    since_s = group.assignment_timestamp_ms / 1000
-    return not since_s or not interval_s or decision.step.now >= since_s + interval_s
+    return may_assign(decision.step.now, group.assignment_timestamp_ms, interval_s)
 
 
 def _assign(decision: ShareDecision, image: Image) -> Steps[None]:

@@ -41,9 +41,9 @@ def image_of(**counts: int) -> Image:
 class ConsumerDesk(Desk):
     """``image`` are the topics. :meth:`beat` sends one heartbeat."""
 
-    def __init__(self, max_size: int = 100, **counts: int) -> None:
+    def __init__(self, max_size: int = 100, interval_s: float = 0.0, **counts: int) -> None:
         self.image = image_of(**counts or {"t": 4})
-        super().__init__(consumer=ConsumerProtocolSettings(SESSION_S, 5.0, max_size))
+        super().__init__(consumer=ConsumerProtocolSettings(SESSION_S, 5.0, max_size, interval_s))
 
     def _core(self) -> GroupCoordinator:
         return GroupCoordinator(

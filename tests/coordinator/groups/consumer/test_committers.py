@@ -20,9 +20,9 @@ NOBODY, STALE = ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.STALE_MEMBER_EPOCH
 @pytest.mark.parametrize(
     ("member_id", "epoch", "version", "code"),
     [
-        ("m1", 1, 9, ErrorCode.NONE),
-        ("m1", 1, 8, ErrorCode.UNSUPPORTED_VERSION),
-        ("m1", 2, 9, STALE),
+        ("m1", 2, 9, ErrorCode.NONE),
+        ("m1", 2, 8, ErrorCode.UNSUPPORTED_VERSION),
+        ("m1", 3, 9, STALE),
         ("m1", 0, 9, STALE),
         ("m1", -1, 9, STALE),
         ("m2", 1, 9, NOBODY),
@@ -39,9 +39,9 @@ def test_a_member_commits_with_its_epoch(member_id: str, epoch: int, version: in
 @pytest.mark.parametrize(
     ("member_id", "epoch", "code"),
     [
-        ("m1", 1, ErrorCode.NONE),
+        ("m1", 2, ErrorCode.NONE),
         ("", -1, ErrorCode.NONE),
-        ("m1", 2, ErrorCode.ILLEGAL_GENERATION),
+        ("m1", 3, ErrorCode.ILLEGAL_GENERATION),
         ("m1", -1, ErrorCode.ILLEGAL_GENERATION),
         ("m2", 1, NOBODY),
     ],
@@ -69,11 +69,11 @@ def test_a_commit_with_an_older_epoch_is_for_partitions_held_since() -> None:
     member = Member(desk, "m1")
     desk.image = image_of(t=2)
     desk.settle_all(member)
-    assert (member.epoch, member.owned) == (2, {T: [0, 1]})
-    assert desk.commit(7, member_id="m1", generation=1, version=9, partition=0) == 0
-    assert desk.commit(7, member_id="m1", generation=1, version=9, partition=1) == STALE
-    assert desk.commit(7, member_id="m1", generation=0, version=9, partition=0) == STALE
-    assert desk.commit(7, member_id="m1", generation=1, version=9, topic="u") == STALE
+    assert (member.epoch, member.owned) == (3, {T: [0, 1]})
+    assert desk.commit(7, member_id="m1", generation=2, version=9, partition=0) == 0
+    assert desk.commit(7, member_id="m1", generation=2, version=9, partition=1) == STALE
+    assert desk.commit(7, member_id="m1", generation=1, version=9, partition=0) == STALE
+    assert desk.commit(7, member_id="m1", generation=2, version=9, topic="u") == STALE
 
 
 def test_the_epochs_of_partitions_survive_a_restart() -> None:
@@ -82,8 +82,8 @@ def test_the_epochs_of_partitions_survive_a_restart() -> None:
     desk.image = image_of(t=2)
     desk.settle_all(member)
     desk.restart()
-    assert desk.commit(7, member_id="m1", generation=1, version=9, partition=0) == 0
-    assert desk.commit(7, member_id="m1", generation=1, version=9, partition=1) == STALE
+    assert desk.commit(7, member_id="m1", generation=2, version=9, partition=0) == 0
+    assert desk.commit(7, member_id="m1", generation=2, version=9, partition=1) == STALE
 
 
 def test_anybody_commits_for_an_empty_group() -> None:
@@ -98,10 +98,10 @@ def test_a_member_fetches_with_its_epoch() -> None:
     desk = ConsumerDesk(t=1)
     desk.beat("m1", 0)
     check = desk.core.consumers.check_fetch
-    check(GROUP, "m1", 1)
+    check(GROUP, "m1", 2)
     check(GROUP, None, -1)
     check("another", "m1", 5)
-    for member_id, epoch, code in (("m1", 0, STALE), ("m1", 2, STALE), ("m2", 1, NOBODY), ("", -1, NOBODY)):
+    for member_id, epoch, code in (("m1", 0, STALE), ("m1", 3, STALE), ("m2", 2, NOBODY), ("", -1, NOBODY)):
         with pytest.raises(KafkaError) as refused:
             check(GROUP, member_id, epoch)
         assert refused.value.code == code

@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from kraft.coordinator.core import CoordinatorRequest
-from kraft.coordinator.groups.consumer.group import ConsumerGroupState
+from kraft.coordinator.groups.consumer.group import FIRST_EPOCH, ConsumerGroupState
 from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from kraft.metadata.image import ResourceType
 from kraft.wire.errors import ErrorCode
@@ -25,18 +25,19 @@ from tests.coordinator.groups.desk import subscription
 from tests.coordinator.groups.test_core import share_of_longest_step
 
 
-def test_a_new_member_gets_all_partitions_at_epoch_1() -> None:
+def test_a_new_member_gets_all_partitions_at_epoch_2() -> None:
+    """``ModernGroup``: a new group has epoch 1, and its first member raises it."""
     desk = ConsumerDesk(t=4)
     answer = desk.beat("m1", 0)
     assert (answer.error_code, answer.member_id, answer.member_epoch, answer.heartbeat_interval_ms) == (
         0,
         "m1",
-        1,
+        2,
         5000,
     )
     assert assignment(answer) == {T: [0, 1, 2, 3]}
     assert desk.consumer_group.state is ConsumerGroupState.STABLE
-    assert assignment(desk.beat("m1", 1, {T: [0, 1, 2, 3]})) is None  # unchanged
+    assert assignment(desk.beat("m1", 2, {T: [0, 1, 2, 3]})) is None  # unchanged
 
 
 def test_a_member_gives_partitions_up_before_another_gets_them() -> None:
@@ -44,12 +45,12 @@ def test_a_member_gives_partitions_up_before_another_gets_them() -> None:
     desk = ConsumerDesk(t=4)
     desk.beat("m1", 0)
     second = desk.beat("m2", 0)
-    assert (second.member_epoch, assignment(second)) == (2, {})
-    told = desk.beat("m1", 1, {T: [0, 1, 2, 3]})
-    assert (told.member_epoch, assignment(told)) == (1, {T: [0, 1]})
-    assert desk.beat("m2", 2).assignment is None
-    assert desk.beat("m1", 1, {T: [0, 1]}).member_epoch == 2
-    assert assignment(desk.beat("m2", 2)) == {T: [2, 3]}
+    assert (second.member_epoch, assignment(second)) == (3, {})
+    told = desk.beat("m1", 2, {T: [0, 1, 2, 3]})
+    assert (told.member_epoch, assignment(told)) == (2, {T: [0, 1]})
+    assert desk.beat("m2", 3).assignment is None
+    assert desk.beat("m1", 2, {T: [0, 1]}).member_epoch == 3
+    assert assignment(desk.beat("m2", 3)) == {T: [2, 3]}
     assert desk.consumer_group.state is ConsumerGroupState.STABLE
 
 
@@ -68,8 +69,8 @@ def test_the_last_member_leaves_an_empty_group() -> None:
     desk = ConsumerDesk(t=1)
     desk.beat("m1", 0)
     desk.beat("m1", -1)
-    assert (desk.consumer_group.state, desk.consumer_group.epoch) == (ConsumerGroupState.EMPTY, 2)
-    assert desk.beat("m2", 0).member_epoch == 3
+    assert (desk.consumer_group.state, desk.consumer_group.epoch) == (ConsumerGroupState.EMPTY, 3)
+    assert desk.beat("m2", 0).member_epoch == 4
 
 
 @pytest.mark.parametrize(
@@ -103,15 +104,15 @@ def test_a_request_may_repeat_the_previous_epoch() -> None:
     desk = ConsumerDesk(t=2)
     desk.beat("m1", 0)
     desk.image = image_of(t=3)
-    assert desk.beat("m1", 1, {T: [0, 1]}).member_epoch == 2
-    assert desk.beat("m1", 1, {T: [0, 1]}).member_epoch == 2
-    for epoch, owned in ((1, None), (1, {U: [0]}), (0, {}), (3, {T: [0]})):
+    assert desk.beat("m1", 2, {T: [0, 1]}).member_epoch == 3
+    assert desk.beat("m1", 2, {T: [0, 1]}).member_epoch == 3
+    for epoch, owned in ((2, None), (2, {U: [0]}), (0, {}), (4, {T: [0]})):
         assert desk.beat("m1", epoch, owned).error_code == ErrorCode.FENCED_MEMBER_EPOCH
 
 
 def test_a_member_may_repeat_its_first_request() -> None:
     desk = ConsumerDesk(t=1)
-    assert desk.beat("m1", 0).member_epoch == desk.beat("m1", 0).member_epoch == 1
+    assert desk.beat("m1", 0).member_epoch == desk.beat("m1", 0).member_epoch == 2
 
 
 def test_new_partitions_and_new_topics_are_assigned() -> None:
@@ -121,10 +122,10 @@ def test_new_partitions_and_new_topics_are_assigned() -> None:
     assert member.owned == {T: [0]}
     desk.image = image_of(t=2, u=1, v=5)
     desk.settle_all(member)
-    assert (member.owned, member.epoch) == ({T: [0, 1], U: [0]}, 2)
+    assert (member.owned, member.epoch) == ({T: [0, 1], U: [0]}, 3)
     desk.image = image_of(t=2, v=5)
     desk.settle_all(member)
-    assert (member.owned, member.epoch) == ({T: [0, 1]}, 3)
+    assert (member.owned, member.epoch) == ({T: [0, 1]}, 4)
 
 
 def test_a_change_of_other_topics_changes_no_epoch() -> None:
@@ -132,7 +133,7 @@ def test_a_change_of_other_topics_changes_no_epoch() -> None:
     member = Member(desk, "m1")
     desk.image = image_of(t=1, u=1)
     member.beat()
-    assert (member.epoch, len(desk.written)) == (1, 5)
+    assert (member.epoch, len(desk.written)) == (2, 5)
 
 
 def test_a_silent_member_is_fenced_after_its_session_timeout() -> None:
@@ -151,14 +152,14 @@ def test_a_member_that_does_not_revoke_is_fenced_after_its_rebalance_timeout() -
     desk = ConsumerDesk(t=2)
     desk.beat("m1", 0)
     desk.beat("m2", 0)
-    desk.beat("m1", 1, {T: [0, 1]})
+    desk.beat("m1", 2, {T: [0, 1]})
     for _ in range(4):
         desk.pass_time(REBALANCE_S / 4 - 0.1)
-        assert desk.beat("m1", 1, {T: [0, 1]}).error_code == 0
-        desk.beat("m2", 2)
+        assert desk.beat("m1", 2, {T: [0, 1]}).error_code == 0
+        desk.beat("m2", 3)
     desk.pass_time(1)
-    assert desk.beat("m1", 1, {T: [0, 1]}).error_code == ErrorCode.UNKNOWN_MEMBER_ID
-    assert assignment(desk.beat("m2", 2)) == {T: [0, 1]}
+    assert desk.beat("m1", 2, {T: [0, 1]}).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert assignment(desk.beat("m2", 3)) == {T: [0, 1]}
 
 
 def test_a_full_group_refuses_new_members() -> None:
@@ -178,7 +179,7 @@ def test_a_refused_request_leaves_nothing_behind() -> None:
     desk.may_write = False
     assert desk.beat("m2", 0).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert (desk.consumer_group, len(desk.written)) == (group, written)
-    assert desk.beat("m1", 1, {T: [0, 1, 2, 3]}).error_code == 0  # appends nothing
+    assert desk.beat("m1", 2, {T: [0, 1, 2, 3]}).error_code == 0  # appends nothing
 
 
 def test_a_member_is_fenced_once_its_removal_can_be_appended() -> None:
@@ -251,9 +252,9 @@ def test_a_static_member_that_does_not_return_is_fenced() -> None:
 def test_topics_without_a_subscription_are_revoked() -> None:
     desk = ConsumerDesk(t=1, u=1)
     member = Member(desk, "m1", topics=["t", "u"])
-    told = desk.beat("m1", 1, {T: [0], U: [0]}, topics=["u"])
+    told = desk.beat("m1", 2, {T: [0], U: [0]}, topics=["u"])
     assert assignment(told) == {U: [0]}
-    assert (desk.beat("m1", 1, {U: [0]}).member_epoch, member.epoch) == (2, 1)
+    assert (desk.beat("m1", 2, {U: [0]}).member_epoch, member.epoch) == (3, 2)
 
 
 def test_a_response_waits_for_the_commit_of_its_records() -> None:
@@ -263,7 +264,7 @@ def test_a_response_waits_for_the_commit_of_its_records() -> None:
     assert token not in desk.answers
     assert not desk.core.consumers.committed
     desk.commit_all()
-    assert desk.answers[token].member_epoch == 1
+    assert desk.answers[token].member_epoch == 2
     assert desk.core.consumers.committed == desk.core.consumers.groups
 
 
@@ -291,11 +292,51 @@ def test_a_group_has_settings_of_its_own() -> None:
     desk.beat("m1", 0)
     own = {"consumer.session.timeout.ms": "50000", "consumer.heartbeat.interval.ms": "7000"}
     desk.image = attrs.evolve(desk.image, configs=desk.image.configs.set((ResourceType.GROUP, GROUP), own))
-    assert desk.beat("m1", 1).heartbeat_interval_ms == 7000
+    assert desk.beat("m1", 2).heartbeat_interval_ms == 7000
     desk.pass_time(49)
     assert desk.consumer_group.members
     desk.pass_time(2)
     assert not desk.consumer_group.members
+
+
+def test_the_interval_between_assignments_is_kept() -> None:
+    """``group.consumer.assignment.interval.ms``: the next target waits, and heartbeats get the last one."""
+    desk = ConsumerDesk(interval_s=1.0, t=2)
+    first, second = Member(desk, "m1"), Member(desk, "m2")
+    assert (second.epoch, second.owned) == (2, {})
+    first.beat()
+    assert (first.epoch, first.owned) == (2, {T: [0, 1]})
+    assert (desk.consumer_group.epoch, desk.consumer_group.state) == (3, ConsumerGroupState.ASSIGNING)
+    desk.pass_time(1.0)
+    desk.settle_all(first, second)
+    assert (first.owned, second.owned) == ({T: [0]}, {T: [1]})
+
+
+def test_the_interval_outlives_the_coordinator() -> None:
+    """The record of the assignment epoch has its time."""
+    desk = ConsumerDesk(interval_s=1.0, t=2)
+    desk.beat("m1", 0)
+    desk.restart()
+    desk.beat("m2", 0)
+    assert desk.consumer_group.assignment_epoch == 2
+    desk.pass_time(1.0)
+    desk.beat("m2", 2, {})
+    assert desk.consumer_group.assignment_epoch == 3
+
+
+def test_a_group_has_an_interval_of_its_own() -> None:
+    desk = ConsumerDesk(interval_s=1.0, t=2)
+    own = {"consumer.assignment.interval.ms": "0"}
+    desk.image = attrs.evolve(desk.image, configs=desk.image.configs.set((ResourceType.GROUP, GROUP), own))
+    desk.beat("m1", 0)
+    desk.beat("m2", 0)
+    assert desk.consumer_group.assignment_epoch == 3
+
+
+def test_a_group_of_an_unknown_expression_keeps_its_first_epoch() -> None:
+    """``GroupMetadataManager``: the epoch rises once the topics of the expression are known."""
+    desk = ConsumerDesk(t=1)
+    assert desk.beat("m1", 0, topics=None, subscribed_topic_regex="t.*").member_epoch == FIRST_EPOCH
 
 
 @pytest.mark.parametrize("protocol", ["consumer", "classic"])

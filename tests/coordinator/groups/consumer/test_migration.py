@@ -12,6 +12,7 @@ import pytest
 
 from kraft.coordinator.framing import VERSION, version_of
 from kraft.coordinator.groups.consumer.embedded import decode_assignment
+from kraft.coordinator.groups.consumer.group import FIRST_EPOCH
 from kraft.coordinator.groups.group import GroupState
 from kraft.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
@@ -174,7 +175,7 @@ def test_the_offsets_of_an_empty_group_have_a_group_after_a_refused_join() -> No
     """Otherwise they never expire: the coordinator expires those of its groups (KIP-211)."""
     desk = ConsumerDesk(t=1)
     desk.beat("m1", 0)
-    assert desk.commit(7, member_id="m1", generation=1, version=9) == 0
+    assert desk.commit(7, member_id="m1", generation=2, version=9) == 0
     desk.beat("m1", -1)
     assert desk.answers[desk.join("gone")].error_code == CODES.UNKNOWN_MEMBER_ID
     desk.pass_time(8 * 24 * 3600)
@@ -190,6 +191,16 @@ def test_a_group_whose_members_left_during_a_rebalance_keeps_its_generation() ->
     assert desk.leave((client.member_id, None)) == [0]
     assert (desk.group().state, desk.group().members) == (GroupState.PREPARING_REBALANCE, {})
     assert desk.beat("m1", 0).member_epoch == client.generation + 1
+
+
+def test_no_member_gets_epoch_0_of_a_group_without_a_generation() -> None:
+    """KIP-848: epoch 0 joins. The interval between assignments does not hold the first one back."""
+    desk = ConsumerDesk(interval_s=60.0, t=1)
+    desk.join(desk.answers[desk.join()].member_id, protocols=[("range", subscription("nowhere"))])
+    assert (desk.group().state, desk.group().generation) == (GroupState.PREPARING_REBALANCE, 0)
+    joined = desk.beat("m1", 0, topics=None, subscribed_topic_regex="t.*")
+    assert (joined.error_code, joined.member_epoch) == (0, FIRST_EPOCH)
+    assert desk.beat("m1", joined.member_epoch).error_code == 0
 
 
 def test_the_tombstone_of_the_classic_group_comes_first() -> None:

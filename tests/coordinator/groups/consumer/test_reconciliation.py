@@ -46,20 +46,20 @@ def test_a_member_that_reports_no_partitions_may_still_own_them() -> None:
     desk = ConsumerDesk(t=2)
     desk.beat("m1", 0)
     desk.beat("m2", 0)
-    assert assignment(desk.beat("m1", 1)) == {T: [0]}
-    assert desk.beat("m1", 1).member_epoch == 1
-    assert desk.beat("m2", 2).assignment is None
-    assert desk.beat("m1", 1, {T: [0]}).member_epoch == 2
-    assert assignment(desk.beat("m2", 2)) == {T: [1]}
+    assert assignment(desk.beat("m1", 2)) == {T: [0]}
+    assert desk.beat("m1", 2).member_epoch == 2
+    assert desk.beat("m2", 3).assignment is None
+    assert desk.beat("m1", 2, {T: [0]}).member_epoch == 3
+    assert assignment(desk.beat("m2", 3)) == {T: [1]}
 
 
 def test_a_new_coordinator_restarts_the_rebalance_timeout() -> None:
     desk = ConsumerDesk(t=2)
     desk.beat("m1", 0)
     desk.beat("m2", 0)
-    desk.beat("m1", 1, {T: [0, 1]})
+    desk.beat("m1", 2, {T: [0, 1]})
     desk.restart()
     desk.pass_time(REBALANCE_S / 2)
-    assert desk.beat("m1", 1, {T: [0, 1]}).error_code == 0
+    assert desk.beat("m1", 2, {T: [0, 1]}).error_code == 0
     desk.pass_time(REBALANCE_S / 2 + 1)
-    assert desk.beat("m1", 1, {T: [0, 1]}).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert desk.beat("m1", 2, {T: [0, 1]}).error_code == ErrorCode.UNKNOWN_MEMBER_ID

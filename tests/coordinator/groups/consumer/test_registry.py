@@ -42,10 +42,10 @@ def test_describes_epochs_members_and_assignments() -> None:
     desk.beat("m2", 0)
     answer = desk.ask(ConsumerGroupDescribeRequest([GROUP, "another"]), 1)
     group, unknown = answer.groups
-    assert (group.group_state, group.group_epoch, group.assignment_epoch) == ("Reconciling", 2, 2)
+    assert (group.group_state, group.group_epoch, group.assignment_epoch) == ("Reconciling", 3, 3)
     assert group.assignor_name == "uniform"
     first, second = group.members
-    assert (first.member_id, first.member_epoch, first.rack_id, first.member_type) == ("m1", 1, "r", 1)
+    assert (first.member_id, first.member_epoch, first.rack_id, first.member_type) == ("m1", 2, "r", 1)
     assert (first.client_id, first.client_host, first.subscribed_topic_names) == ("c", "/127.0.0.1", ["t"])
     held, target = first.assignment.topic_partitions, first.target_assignment.topic_partitions
     assert [(each.topic_id, each.topic_name, each.partitions) for each in held] == [(T, "t", [0, 1])]
@@ -95,14 +95,14 @@ def test_offsets_expire_after_their_commit_unless_a_member_reads_the_topic() -> 
     desk = ConsumerDesk(t=1, u=1)
     member = Member(desk, "m1", topics=["t", "u"])
     for topic in ("t", "u"):
-        assert desk.commit(7, member_id="m1", generation=1, version=9, topic=topic) == 0
-    desk.beat("m1", 1, {T: [0]}, topics=["t"])
+        assert desk.commit(7, member_id="m1", generation=2, version=9, topic=topic) == 0
+    desk.beat("m1", 2, {T: [0]}, topics=["t"])
     desk.now += RETENTION_S
     desk.expire()
     assert desk.committed() == {("t", 0): 7}
     desk.pass_time(0)
     assert not desk.consumer_group.members, "the session of the member has ended"
-    assert member.epoch == 1
+    assert member.epoch == 2
     desk.expire()
     assert (desk.committed(), desk.core.consumers.groups) == ({}, {})
 

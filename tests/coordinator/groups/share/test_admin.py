@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kraft.coordinator.groups.consumer.group import FIRST_EPOCH
 from kraft.coordinator.groups.share.effects import DeleteStates, InitializeStates
 from kraft.coordinator.groups.share.group import StatePartitions, StateTopic
 from kraft.messages.alter_share_group_offsets_request import (
@@ -123,7 +124,7 @@ class TestAlterOffsets:
         desk.send(alter({1: 5}), 0)
         desk.answer_states()
         assert desk.share_group.states.initialized == {T: StateTopic("t", frozenset({1}))}
-        assert desk.share_group.epoch == 0
+        assert desk.share_group.epoch == FIRST_EPOCH
         member = Sharer(desk, "m")
         (request,) = desk.answer_states()
         assert isinstance(request, InitializeStates)

@@ -22,13 +22,13 @@ def test_a_partition_is_assigned_once_its_state_is_initialized() -> None:
     """KIP-932: the group coordinator initializes a share partition's state before it assigns the partition."""
     desk = ShareDesk(t=2)
     member = Sharer(desk, "m")
-    assert (member.epoch, member.shared) == (1, {})
+    assert (member.epoch, member.shared) == (2, {})
     member.beat()
-    assert (member.epoch, member.shared) == (1, {}), "the share coordinator has not answered yet"
+    assert (member.epoch, member.shared) == (2, {}), "the share coordinator has not answered yet"
     (request,) = desk.answer_states()
     assert request.start_offsets == {T: {0: -1, 1: -1}}  # type: ignore[union-attr]
     member.beat()
-    assert (member.epoch, member.shared) == (2, {T: [0, 1]})
+    assert (member.epoch, member.shared) == (3, {T: [0, 1]})
     assert member.beat().assignment is None, "nothing has changed"
 
 
@@ -101,12 +101,12 @@ def test_the_previous_epoch_is_accepted() -> None:
     desk = ShareDesk(t=1)
     member = Sharer(desk, "m")
     desk.answer_states()
-    assert desk.beat("m", 1).member_epoch == 2
-    assert desk.beat("m", 1).member_epoch == 2
-    assert member.epoch == 1
+    assert desk.beat("m", 2).member_epoch == 3
+    assert desk.beat("m", 2).member_epoch == 3
+    assert member.epoch == 2
 
 
-@pytest.mark.parametrize("epoch", [3, 2**31 - 1])
+@pytest.mark.parametrize("epoch", [4, 2**31 - 1])
 def test_a_greater_epoch_is_fenced(epoch: int) -> None:
     desk = ShareDesk(t=1)
     Sharer(desk, "m")
@@ -120,9 +120,9 @@ def test_an_epoch_before_the_previous_one_is_fenced() -> None:
     member = Sharer(desk, "m")
     for topics in (["u"], ["t"], ["u"]):
         member.beat(topics=topics)
-    assert member.epoch == 4
-    assert desk.beat("m", 2).error_code == ErrorCode.FENCED_MEMBER_EPOCH
-    assert desk.beat("m", 3).error_code == ErrorCode.NONE
+    assert member.epoch == 5
+    assert desk.beat("m", 3).error_code == ErrorCode.FENCED_MEMBER_EPOCH
+    assert desk.beat("m", 4).error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize(
@@ -216,10 +216,10 @@ def test_the_interval_between_assignments_is_kept() -> None:
     first = Sharer(desk, "a")
     desk.answer_states()
     first.beat()
-    assert (desk.share_group.epoch, desk.share_group.assignment_epoch) == (2, 1)
+    assert (desk.share_group.epoch, desk.share_group.assignment_epoch) == (3, 2)
     desk.pass_time(1.0)
     first.beat()
-    assert (first.epoch, first.shared) == (2, {T: [0]})
+    assert (first.epoch, first.shared) == (3, {T: [0]})
 
 
 def test_a_response_waits_for_its_records() -> None:
@@ -232,7 +232,7 @@ def test_a_response_waits_for_its_records() -> None:
     second = desk.send(describe, 1)
     desk.is_followed = True
     desk.commit_all()
-    assert desk.answers[token].member_epoch == 1
+    assert desk.answers[token].member_epoch == 2
     assert len(desk.state_requests) == 1
     assert second not in desk.answers or desk.answers[second].groups[0].error_code == ErrorCode.GROUP_ID_NOT_FOUND
 
@@ -245,7 +245,7 @@ def test_the_group_survives_a_new_coordinator() -> None:
     desk.restart()
     assert desk.share_group == before
     member.beat()
-    assert (member.epoch, member.shared) == (2, {T: [0, 1]})
+    assert (member.epoch, member.shared) == (3, {T: [0, 1]})
     desk.pass_time(SESSION_S)
     assert not desk.share_group.members
 
@@ -284,12 +284,12 @@ def test_a_describe_shows_members_and_epochs() -> None:
     (group,) = desk.ask(ShareGroupDescribeRequest(group_ids=[GROUP]), 1).groups
     assert (group.group_state, group.group_epoch, group.assignment_epoch, group.assignor_name) == (
         "Stable",
-        2,
-        2,
+        3,
+        3,
         "simple",
     )
     (described,) = group.members
-    assert (described.member_id, described.rack_id, described.member_epoch) == ("m", "r", 2)
+    assert (described.member_id, described.rack_id, described.member_epoch) == ("m", "r", 3)
     (topic,) = described.assignment.topic_partitions
     assert (topic.topic_name, topic.partitions) == ("t", [0, 1])
 
