@@ -5,12 +5,15 @@ Versions 0 and 1: 1 is flexible and has directory ids and endpoints (KIP-853).
 
 from __future__ import annotations
 
+from kraft.api.context import ControllerContext
 from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.end_quorum_epoch_request import EndQuorumEpochRequest
 from kraft.messages.end_quorum_epoch_response import EndQuorumEpochResponse
 from kraft.messages.registry import ApiKey
-from kraft.wire.errors import ErrorCode
+from kraft.quorum.rpcs import sole_partition
+from kraft.rpc.channel import Reply, Request
+from kraft.wire.errors import ErrorCode, KafkaError
 
 ROW = Api(
     ApiKey.END_QUORUM_EPOCH,
@@ -19,7 +22,22 @@ ROW = Api(
     quota=Quota.NONE,
 )
 
-at_controller = submit_to_quorum
+MAX_SUCCESSORS = 1_000
+"""Not a Kafka setting. The successors are the other voters, of which a quorum has some four."""
+
+
+async def at_controller(controller: ControllerContext, request: Request, message: EndQuorumEpochRequest) -> Reply:
+    """Do the same as ``submit_to_quorum``.
+
+    Raises:
+        KafkaError: INVALID_REQUEST for more than ``MAX_SUCCESSORS``, each of which the core would look at in one step.
+    """
+    partition = sole_partition(message.topics)
+    if partition is not None:
+        successors = partition.preferred_successors, partition.preferred_candidates
+        if any(len(each or ()) > MAX_SUCCESSORS for each in successors):
+            raise KafkaError(ErrorCode.INVALID_REQUEST)
+    return await submit_to_quorum(controller, request, message)
 
 
 def error(

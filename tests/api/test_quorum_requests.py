@@ -10,8 +10,10 @@ from uuid import UUID
 import pytest
 import trio
 
+from kraft.api.end_quorum_epoch import MAX_SUCCESSORS
 from kraft.api.row import ListenerType
 from kraft.api.table import OFFERED
+from kraft.messages import end_quorum_epoch_request as ended
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.messages.registry import ApiKey
@@ -100,6 +102,18 @@ async def test_a_voter_that_sends_begin_quorum_epoch_is_followed(standby: Servin
     assert standby.plane.quorum.leader_id == 2
     response, _ = await say(standby, EndQuorumEpochRequest(100, 2, (1,)), version)
     assert response.error is ErrorCode.NONE
+
+
+async def test_a_leader_has_few_successors(standby: Serving) -> None:
+    """EndQuorumEpoch: "INVALID_REQUEST for more than ``MAX_SUCCESSORS``"; INVALID_REQUEST is of the whole response."""
+    for count, code in ((MAX_SUCCESSORS, ErrorCode.NONE), (MAX_SUCCESSORS + 1, ErrorCode.INVALID_REQUEST)):
+        numbers = list(range(2, 2 + count))
+        for version, partition in (
+            (0, ended.PartitionData(0, 2, 100, preferred_successors=numbers)),
+            (1, ended.PartitionData(0, 2, 100, preferred_candidates=[ended.ReplicaInfo(each) for each in numbers])),
+        ):
+            message = ended.EndQuorumEpochRequest(CLUSTER_ID, [ended.TopicData("__cluster_metadata", [partition])])
+            assert (await standby.ask(message, version)).error_code == code
 
 
 @pytest.mark.parametrize("request_", [VoteRequest(9, 2, 0, 0), FetchRequest(1, 2, 0, 0, 0)], ids=["vote", "fetch"])
