@@ -98,8 +98,8 @@ class RefusedRequest(KafkaError):
     def response(self, epoch: int, leader_id: int | None) -> tuple[raft.Request, raft.Response]:
         """Return the request and its response, which has the current epoch and its leader like any response.
 
-        Raises this error itself if the request is refused as a whole.
+        Raises KafkaError with this error if the request is refused as a whole.
         """
         if self.request is None or self.refusal.reason in _OF_THE_WHOLE:
-            raise self
+            raise self.anew()
         return self.request, RESPONSES[type(self.request)](self.code, epoch, leader_id)

@@ -142,7 +142,7 @@ import trio
 from kraft.rpc.client import connect
 from kraft.testing.embedded import embedded_node
 from tests.abuse.generated import Likeliest, cases
-from tests.fuzz.strike import CLIENT_APIS
+from tests.fuzz.strike import CLIENT_APIS, CONTROL_APIS
 
 async def ask(port, request, version):
     async with connect("127.0.0.1", port) as client:
@@ -151,15 +151,16 @@ async def ask(port, request, version):
 
 async def main():
     rng, found = Likeliest(), {}
-    for case in cases(CLIENT_APIS, at_controller=False, every_version=False):
-        found.setdefault(case.key, case)
-    requests = [(case.message(rng, 20), case.version) for case in found.values()]
+    for at_controller, apis in ((False, CLIENT_APIS), (True, CONTROL_APIS)):
+        for case in cases(apis, at_controller=at_controller, every_version=False):
+            found.setdefault((case.key, at_controller), case)
+    requests = [(case.message(rng, 20), case.version, case.at_controller) for case in found.values()]
     async with embedded_node() as node:
-        port = int(node.bootstrap_servers.partition(":")[2])
+        ports = [int(address.partition(":")[2]) for address in (node.bootstrap_servers, node.controller)]
         for again in range(2):
-            for request, version in requests:
+            for request, version, at_controller in requests:
                 try:
-                    await ask(port, request, version)
+                    await ask(ports[at_controller], request, version)
                 except Exception:
                     pass
             if not again:
