@@ -79,11 +79,15 @@ def _assign(step: Step, group: Group, message: SyncGroupRequest) -> Steps[None]:
     if not step.may_write():
         yield from assignment_refused(step, group, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return
-    given = {}
+    given: dict[str, bytes] = {}
     for each in message.assignments:
-        given[each.member_id] = bytes(each.assignment)
+        if each.member_id in group.members:
+            given[each.member_id] = each.assignment
         yield 1
-    record = yield from step.persist(group, given)
+    record = None
+    if sum(map(len, given.values())) <= step.max_batch_bytes():  # otherwise it is refused without a copy
+        given = {member_id: bytes(assignment) for member_id, assignment in given.items()}
+        record = yield from step.persist(group, given)
     if record is None:
         yield from assignment_refused(step, group, ErrorCode.UNKNOWN_SERVER_ERROR)
         return

@@ -22,6 +22,11 @@ def joined(desk: Desk, size: int = 2) -> list[str]:
     return [desk.answers[token].member_id for token in tokens]
 
 
+class NeverCopied(bytes):
+    def __bytes__(self) -> bytes:
+        raise AssertionError("these bytes are copied")
+
+
 class TestSync:
     def test_members_wait_for_the_leader_and_get_their_part(self, desk: Desk) -> None:
         leader, follower = joined(desk)
@@ -84,6 +89,18 @@ class TestSync:
         assert {desk.answers[token].error_code for token in tokens} == {ErrorCode.UNKNOWN_SERVER_ERROR}
         assert not desk.written
         assert desk.group().state is GroupState.PREPARING_REBALANCE
+
+    def test_an_assignment_above_max_message_bytes_is_refused_without_a_copy(self, desk: Desk) -> None:
+        """A copy of 48 MiB holds the event loop for 15 ms."""
+        leader, _ = joined(desk)
+        token = desk.sync(leader, 1, {leader: NeverCopied(desk.max_batch_bytes + 1)})
+        assert desk.answers[token].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+    def test_an_assignment_to_a_stranger_does_not_count(self, desk: Desk) -> None:
+        """Apache: the group's record has the assignments of its members, and no others."""
+        leader, _ = joined(desk)
+        token = desk.sync(leader, 1, {"stranger": NeverCopied(desk.max_batch_bytes + 1), leader: b"l"})
+        assert desk.answers[token].assignment == b"l"
 
     def test_the_largest_group_metadata_fits_into_a_batch(self, desk: Desk) -> None:
         """The bound on a group's metadata is the size of its batch, which has a few bytes of its own."""

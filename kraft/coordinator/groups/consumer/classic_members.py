@@ -78,7 +78,7 @@ def _subscription(group: ConsumerGroup, message: JoinGroupRequest) -> Steps[Cons
     if message.protocol_type != CONSUMER_PROTOCOL or not names:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     try:
-        return (yield from decode_subscription(bytes(message.protocols[0].metadata)))
+        return (yield from decode_subscription(message.protocols[0].metadata))
     except DecodeError:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL) from None
 
