@@ -16,17 +16,15 @@ from kraft.messages.default_principal_data import DefaultPrincipalData
 from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.envelope_response import EnvelopeResponse
 from kraft.messages.registry import ApiKey, response_class, response_header_version
-from kraft.rpc.channel import CLOSE, LARGE_FRAME_BYTES, Parked, Reply, Request
-from kraft.wire.codec import decode, decode_in_steps, encode
+from kraft.rpc.channel import CLOSE, Parked, Reply, Request, decode_response
+from kraft.wire.codec import encode
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
-from kraft.world.turns import in_slices
 
 logger = logging.getLogger("kraft.node")
 
 _PRINCIPAL_VERSION = 0
-_SLICE_ELEMENTS = 1_000
 _VERSION = struct.Struct(">h")
 _CORRELATION_ID = struct.Struct(">i")
 
@@ -71,11 +69,6 @@ async def unwrap_response(request: Request, envelope: EnvelopeResponse) -> Messa
     try:
         if _CORRELATION_ID.unpack_from(data)[0] != request.correlation_id or any(data[_CORRELATION_ID.size : position]):
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "The Envelope has the response to another request.")
-        cls = response_class(request.api_key)
-        if len(data) < LARGE_FRAME_BYTES:
-            return decode(cls, request.api_version, data, position)[0]
-        # The controller has made the response, so its own length is bound enough.
-        steps = decode_in_steps(cls, request.api_version, data, position, max_elements=len(data))
-        return (await in_slices(steps, _SLICE_ELEMENTS))[0]
+        return await decode_response(response_class(request.api_key), request.api_version, data, position)
     except (struct.error, DecodeError) as error:
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"The Envelope has no response: {error}") from error

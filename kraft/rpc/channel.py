@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import attrs
 import trio
@@ -21,6 +21,8 @@ from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.schema import Message
 from kraft.wire.varint import Buffer
 from kraft.world.turns import in_slices
+
+M = TypeVar("M", bound=Message)
 
 
 class ResponseAction(enum.Enum):
@@ -92,6 +94,17 @@ _OF_CONTROLLER = frozenset({ApiKey.LEADER_AND_ISR, ApiKey.UPDATE_METADATA, ApiKe
 _SLICE_ELEMENTS = 1_000
 UNCOUNTED_ELEMENTS: Final = 1_000
 """Not a Kafka setting. A request with at most so many elements never waits for the memory of others."""
+
+
+async def decode_response(cls: type[M], version: int, data: Buffer, position: int) -> M:
+    """Decode a response that this process asked for, a large one in slices. Its own length is bound enough.
+
+    Raises DecodeError.
+    """
+    if len(data) < LARGE_FRAME_BYTES:
+        return decode(cls, version, data, position)[0]
+    steps = decode_in_steps(cls, version, data, position, max_elements=len(data))
+    return (await in_slices(steps, _SLICE_ELEMENTS))[0]
 
 
 @attrs.define(eq=False)

@@ -17,10 +17,10 @@ import trio
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.registry import request_header_version, response_class, response_header_version
-from kraft.rpc.channel import LARGE_FRAME_BYTES
+from kraft.rpc.channel import decode_response
 from kraft.rpc.frames import SCRATCH_BYTES, ConnectionEnded, FrameReader, InvalidFrame
 from kraft.rpc.memory_pool import MemoryPool
-from kraft.wire.codec import decode, decode_in_steps, encode_in_steps
+from kraft.wire.codec import encode_in_steps
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
@@ -28,11 +28,10 @@ from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
 from kraft.world.dial import Dial, dial_by_tcp
 from kraft.world.transport import Transport
-from kraft.world.turns import give_turn, in_slices
+from kraft.world.turns import give_turn
 
 DEFAULT_TIMEOUT_S = 30.0
 MAX_RESPONSE_BYTES = 104_857_600
-_SLICE_ELEMENTS = 1_000
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Message)
@@ -220,12 +219,8 @@ class Connection:
         self._arrived[correlation_id] = frame
 
     async def _decode(self, cls: type[M], version: int, frame: Buffer, position: int) -> M:
-        """Decode a response, a large one in slices."""
         try:
-            if len(frame) < LARGE_FRAME_BYTES:
-                return decode(cls, version, frame, position)[0]
-            steps = decode_in_steps(cls, version, frame, position, max_elements=len(frame))
-            return (await in_slices(steps, _SLICE_ELEMENTS))[0]
+            return await decode_response(cls, version, frame, position)
         except DecodeError as error:
             self.close()
             raise Disconnected(f"malformed response: {error}") from error
