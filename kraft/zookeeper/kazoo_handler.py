@@ -1,4 +1,4 @@
-"""A handler with which kazoo's operations cost 50 us of CPU time each, and 165 us with kazoo's own one. That one has a
+"""A handler with which kazoo's operations cost 45 us of CPU time each, and 165 us with kazoo's own one. That one has a
 condition for each result, gives results to a thread through a queue, and makes an epoll object for each wait.
 
 Callbacks of results and of watches run in the thread in which kazoo reads, so they must not wait. They keep the order
@@ -8,6 +8,7 @@ in which ZooKeeper sent them: a change that a watch reports comes before the res
 from __future__ import annotations
 
 import select
+import socket
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -56,6 +57,41 @@ class Outcome:
             callback(self)
 
 
+class Wakeups:
+    """Both ends of the pair of sockets that wakes kazoo's thread. One byte is in it while requests wait.
+
+    Kazoo has a byte for each request. Its system calls take CPU time, and the interpreter's lock from the other thread.
+    """
+
+    def __init__(self) -> None:
+        self._reader, self._writer = socket.socketpair()
+        self._waiting = 0
+        self._lock = threading.Lock()
+
+    def fileno(self) -> int:
+        return self._reader.fileno()
+
+    def send(self, _: bytes) -> None:
+        """One more request waits. Raises OSError once this is closed."""
+        with self._lock:
+            if self._waiting == 0:
+                self._writer.send(b"\0")
+            self._waiting += 1
+
+    def recv(self, _: int) -> None:
+        """One request fewer waits."""
+        with self._lock:
+            if self._waiting == 1:
+                self._reader.recv(1)
+            self._waiting = max(0, self._waiting - 1)
+
+    def close(self) -> None:
+        with self._lock:
+            self._waiting = 0
+            self._reader.close()
+            self._writer.close()
+
+
 class Handler(SequentialThreadingHandler):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
@@ -63,6 +99,10 @@ class Handler(SequentialThreadingHandler):  # type: ignore[misc]
 
     def async_result(self) -> Outcome:
         return Outcome(self._results)
+
+    def create_socket_pair(self) -> tuple[Wakeups, Wakeups]:
+        wakeups = Wakeups()
+        return wakeups, wakeups
 
     def dispatch_callback(self, callback: Any) -> None:
         callback.func(*callback.args)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kraft.zookeeper.kazoo_handler import Handler, Outcome
+from kraft.zookeeper.kazoo_handler import Handler, Outcome, Wakeups
 
 
 @pytest.fixture
@@ -64,3 +64,39 @@ def test_a_callback_runs_once_whether_it_comes_before_the_result_or_after() -> N
     assert calls == [7, 7]
     outcome.set_exception(OSError())  # kazoo reports a closed connection again
     assert calls == [7, 7]
+
+
+def is_ready(wakeups: Wakeups) -> bool:
+    return bool(Handler().select([wakeups], [], [], 0)[0])
+
+
+def test_a_thread_is_woken_while_requests_wait() -> None:
+    """Kazoo receives once for each request that it has taken, also for one that it dropped with a lost connection."""
+    reader, writer = Handler().create_socket_pair()
+    assert not is_ready(reader)
+    for _ in range(3):
+        writer.send(b"\0")
+    for _ in range(3):
+        assert is_ready(reader)
+        reader.recv(1)
+    assert not is_ready(reader)
+    reader.recv(1)
+    writer.send(b"\0")
+    assert is_ready(reader)
+    writer.close()
+    reader.close()
+    for _ in range(2):
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            writer.send(b"\0")
+
+
+def test_no_wakeup_is_lost_between_two_threads() -> None:
+    wakeups, count = Wakeups(), 20_000
+    sender = threading.Thread(target=lambda: [wakeups.send(b"\0") for _ in range(count)])
+    sender.start()
+    for _ in range(count):
+        assert Handler().select([wakeups], [], [], 60)[0], "a request waits, and nobody was woken"
+        wakeups.recv(1)
+    sender.join()
+    assert not is_ready(wakeups)
+    wakeups.close()
