@@ -97,6 +97,7 @@ def connection(endpoint: Endpoint) -> AbstractAsyncContextManager[Connection]:
 
 
 async def test_the_controllers_requests_are_served() -> None:
+    """KIP-291's extension: "the control plane should allow only four kinds of requests"."""
     async with forced_plane() as endpoint, connection(endpoint) as peer:
         for request, version, served in (
             (LeaderAndIsrRequest(), 7, LeaderAndIsrResponse()),

@@ -152,7 +152,9 @@ IN_ZOOKEEPER_MODE = {"broker.id": "3", "zookeeper.connect": "h:2181/chroot", "lo
 
 
 def test_a_node_without_roles_is_a_broker_with_zookeeper() -> None:
+    """KIP-291: without its setting, which "will have a default value of null", there is no control plane."""
     config = node_config({**IN_ZOOKEEPER_MODE, "metadata.log.dir": "c"})
+    assert config.listeners.control_plane is None
     assert (config.in_zookeeper_mode, config.is_broker, config.is_controller) == (True, True, False)
     assert config.node_id == 3
     assert config.directories == ("a", "b"), "it has no metadata log"
@@ -174,6 +176,35 @@ def test_the_control_plane_has_a_listener_of_its_own() -> None:
     assert [each.port for each in config.listeners.of_data_plane] == [9092]
     assert [each.port for each in config.listeners.advertised_broker] == [9092, 9091]
     assert not config.listeners.is_control_plane_forced
+
+
+def test_two_settings_may_give_the_listener_between_brokers() -> None:
+    """KIP-291: "decided by using either" inter.broker.listener.name or security.inter.broker.protocol."""
+    settings = {
+        **IN_ZOOKEEPER_MODE,
+        "listeners": "PLAINTEXT://:9092,INTERNAL://:9093",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT",
+    }
+    assert node_config({**settings, "inter.broker.listener.name": "INTERNAL"}).listeners.inter_broker == "INTERNAL"
+    by_protocol = node_config({**settings, "security.inter.broker.protocol": "PLAINTEXT"})
+    assert by_protocol.listeners.inter_broker == "PLAINTEXT"
+
+
+def test_advertised_listeners_that_are_set_need_the_control_plane_too() -> None:
+    """KIP-291: if they are "explicitly configured", the new endpoint "should also be added to" them."""
+    settings = {
+        **IN_ZOOKEEPER_MODE,
+        "listeners": "PLAINTEXT://:9092,CONTROLLER://:9091",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "control.plane.listener.name": "CONTROLLER",
+    }
+    both = node_config({**settings, "advertised.listeners": "PLAINTEXT://broker1:9092,CONTROLLER://broker1:9091"})
+    assert [str(each) for each in both.listeners.advertised_broker] == [
+        "PLAINTEXT://broker1:9092",
+        "CONTROLLER://broker1:9091",
+    ]
+    with pytest.raises(ConfigError, match="must be a listener name defined in advertised"):
+        node_config({**settings, "advertised.listeners": "PLAINTEXT://broker1:9092"})
 
 
 FORCED = "control.plane.force.controller.requests.enable"
@@ -249,6 +280,7 @@ def test_an_id_may_be_high_where_no_broker_generates_its_own() -> None:
     ],
 )
 def test_a_broken_rule_of_zookeeper_mode_is_one_line(changes: dict[str, str], key: str, why: str) -> None:
+    """KIP-291: "we will validate its value and make sure it's different from the inter-broker-listener-name value"."""
     with pytest.raises(ConfigError) as caught:
         node_config({**IN_ZOOKEEPER_MODE, **changes})
     message = str(caught.value)

@@ -52,6 +52,7 @@ def test_a_controller_has_no_broker_listener() -> None:
 
 
 def test_a_broker_listens_on_9092_of_every_interface_by_default() -> None:
+    """KIP-291: without "listeners" the result is "a single endpoint, constructed using the listener name PLAINTEXT"."""
     values = {name: text for name, text in BROKER.items() if name != "listeners"}
     assert node_config(values).listeners.broker == (Endpoint("PLAINTEXT", "PLAINTEXT", "", 9092),)
 
@@ -63,6 +64,7 @@ def test_the_order_of_controller_listener_names_is_kept() -> None:
 
 
 def test_an_advertised_listener_replaces_the_bound_one() -> None:
+    """KIP-291: advertised.listeners "will be used directly if it's set"."""
     listeners = config(COMBINED, advertised_listeners="PLAINTEXT://public:19092").listeners
     assert [str(endpoint) for endpoint in listeners.advertised_broker] == ["PLAINTEXT://public:19092"]
     assert [str(endpoint) for endpoint in listeners.broker] == ["PLAINTEXT://localhost:9092"]
@@ -99,6 +101,7 @@ def test_port_0_may_be_there_twice() -> None:
 
 
 def test_no_host_is_advertised_as_the_machine_and_port_0_as_bound() -> None:
+    """KIP-291: else "the next step is to use the value for the listeners endpoints"."""
     endpoints = (Endpoint("A", "PLAINTEXT", "", 0), Endpoint("B", "PLAINTEXT", "b.example", 7))
     assert [str(endpoint) for endpoint in advertise(endpoints, "box", {"A": 4711})] == [
         "A://box:4711",

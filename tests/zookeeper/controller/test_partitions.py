@@ -170,6 +170,7 @@ def test_a_restarted_broker_has_a_new_epoch_and_gets_every_state_again() -> None
 
 
 def test_a_changed_endpoint_reaches_every_broker() -> None:
+    """KIP-291: "by using the endpoints section of the broker info"; the registration is read at each change."""
     cluster = running(2)
     data = cluster.tree.data(broker_path(2)).replace(b"host2", b"moved")
     cluster.tree.perform(None, Set(broker_path(2), data, ANY_VERSION))
