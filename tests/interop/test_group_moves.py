@@ -28,6 +28,7 @@ from tests.support.leaders import lead, leaders, replace_killed, wait_for_all_in
 from tests.support.newer_groups import enable_newer_groups
 from tests.support.node_process import OURS
 from tests.support.replica_logs import assert_equal_replicas
+from tests.support.share_state_log import share_histories
 from tests.support.transactional_state import GROUP_OFFSETS
 from tests.support.writer import Writer
 
@@ -35,11 +36,11 @@ MOVES = int(os.environ.get("KRAFT_GROUP_MOVES", "0"))
 pytestmark = [
     pytest.mark.interop,
     pytest.mark.skipif(
-        MOVES == 0, reason="librdkafka's own errors during moves are not all known: KRAFT_GROUP_MOVES=20"
+        MOVES == 0, reason="a member of the consumer group sometimes stops reading: KRAFT_GROUP_MOVES=20"
     ),
 ]
 KILL_EVERY = 9
-"""The other moves are preferred leader elections, as all of the first eight are."""
+"""The other moves are preferred leader elections."""
 LIMIT_S = 120.0
 SHARE_STATE = "__share_group_state"
 READ = [("read", index) for index in range(4)]
@@ -55,6 +56,7 @@ SETTINGS = {
     "share_coordinator_state_topic_num_partitions": "1",
     "share_coordinator_state_topic_replication_factor": "3",
     "share_coordinator_state_topic_min_isr": "2",
+    "share_coordinator_snapshot_update_records_per_snapshot": "5",
     **{
         f"group_{kind}_{setting}": "500"
         for kind in ("consumer", "share")
@@ -93,8 +95,8 @@ class Groups:
 
     def shown(self) -> str:
         held = {protocol: [each.partitions for each in readers] for protocol, readers in self.readers.items()}
-        accepted = f"{len(self.deliveries.accepted)} accepted, {self.deliveries.restarts} restarts"
-        return f"{held}; {self.positions}; {accepted}; {self.deliveries.failures}"
+        shared = f"{len(self.deliveries.accepted)} accepted, {self.deliveries.late} delivered later"
+        return f"{held}; {self.positions}; {shared}; {self.deliveries.failures}"
 
     def is_stable(self) -> bool:
         """Whether each partition has one owner, and each reader something to read."""
@@ -130,10 +132,21 @@ def committed(servers: str, group: str) -> list[int]:
         return [each.offset for each in consumer.committed([ck.TopicPartition(*each) for each in READ], LIMIT_S)]
 
 
-@pytest.mark.timeout(360 + 15 * MOVES)
+def assert_nothing_was_taken_back(cluster: Cluster, written: int) -> None:
+    """Each record of the shared topic is acknowledged in the log of the states, and stays so."""
+    topic, index = SHARES
+    histories = share_histories(cluster.nodes[cluster.brokers[0]].log_directory / f"{topic}-{index}")
+    assert [violation for each in histories.values() for violation in each.violations] == []
+    for key, history in histories.items():
+        assert history.acknowledged == set(range(len(range(key.partition, written, len(SHARED)))))
+        assert history.snapshots > 5
+    assert len(histories) == len(SHARED)
+
+
+@pytest.mark.timeout(900)
 def test_every_outcome_is_exact_while_coordinators_move(tmp_path: Path) -> None:
-    """A member goes on at the last answered commit, whatever coordinator loaded it; an accepted record is not delivered
-    again (KIP-932), whichever kind leads its partition and whichever kind keeps its state.
+    """A member goes on at the last answered commit, whatever coordinator loaded it; an accepted record has no other
+    outcome (KIP-932), whichever kind leads its partition and whichever kind keeps its state.
     """
     nodes = members(controllers=[OURS], brokers=[OURS, APACHE_4, OURS])
     with running_cluster(tmp_path, nodes, **SETTINGS) as cluster:
@@ -175,3 +188,4 @@ def test_every_outcome_is_exact_while_coordinators_move(tmp_path: Path) -> None:
             assert committed(servers, protocol) == [len(range(index, writer.written, 4)) for _, index in READ]
         print(groups.shown())
         assert_equal_replicas(cluster, EVERYTHING, LIMIT_S)
+        assert_nothing_was_taken_back(cluster, other.written)
