@@ -11,7 +11,7 @@ import multiprocessing
 import time
 import traceback
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ from tests.coordinator.share.world import SharedWorld
 from tests.coordinator.transactions.world import TransactionalWorld
 from tests.coordinator.world import CoordinatedWorld, InvariantBroken
 
-WORLDS: dict[str, type[CoordinatedWorld[Any]] | partial[CoordinatedWorld[Any]]] = {
+WORLDS: dict[str, Callable[[int], CoordinatedWorld[Any]]] = {
     "transactions": partial(TransactionalWorld, transaction_version=0),
     "transactions-2": partial(TransactionalWorld, transaction_version=2),
     "groups": GroupWorld,
@@ -35,8 +35,9 @@ _SHOWN = 30
 
 def class_of(world: str) -> type[CoordinatedWorld[Any]]:
     """Return the class of a world, which names its invariants and the events that runs must reach."""
-    new_world = WORLDS[world]
-    return new_world.func if isinstance(new_world, partial) else new_world
+    new_world: Any = WORLDS[world]
+    cls: type[CoordinatedWorld[Any]] = getattr(new_world, "func", new_world)
+    return cls
 
 
 @attrs.frozen

@@ -6,13 +6,14 @@ from collections import Counter
 
 import pytest
 
-from tests.coordinator.campaign import WORLDS, class_of
+from tests.coordinator.campaign import WORLDS, class_of, run_world
 from tests.coordinator.groups import planted as groups
 from tests.coordinator.planted import PlantedBug
 from tests.coordinator.share import planted as share
 from tests.coordinator.transactions import planted as transactions
+from tests.coordinator.transactions import planted_offsets as offsets
 
-PLANTED = [*transactions.PLANTED, *groups.PLANTED, *share.PLANTED]
+PLANTED = [*transactions.PLANTED, *offsets.PLANTED, *groups.PLANTED, *share.PLANTED]
 SEEDS = 40
 HUNTED_SEEDS = 400
 
@@ -47,7 +48,7 @@ def test_a_seed_repeats_its_run(world: str) -> None:
 
 @pytest.mark.parametrize("bug", PLANTED, ids=str)
 def test_a_planted_bug_is_found(bug: PlantedBug, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the seeds breaks the invariant. Others may break more."""
     bug.plant(monkeypatch)
-    with pytest.raises(AssertionError) as broken:
-        run_seeds(bug.world, HUNTED_SEEDS)
-    assert getattr(broken.value, "invariant", None) == bug.invariant
+    expected = bug.invariant or "AssertionError"
+    assert any(run_world(bug.world, seed).invariant == expected for seed in range(HUNTED_SEEDS))

@@ -214,6 +214,10 @@ class CoordinatedWorld(Generic[C]):
 
     # Messages.
 
+    def ledger_of(self, key: str) -> Ledger[C]:
+        """Return the partition whose leader coordinates a key."""
+        return self.ledgers[coordinator_partition(key, len(self.ledgers))]
+
     def send(
         self,
         key: str,
@@ -228,8 +232,7 @@ class CoordinatedWorld(Generic[C]):
 
         It is under way for ``delay`` steps at least.
         """
-        ledger = self.ledgers[coordinator_partition(key, len(self.ledgers))]
-        coordinator = self.random.choice(ledger.coordinators)
+        coordinator = self.random.choice(self.ledger_of(key).coordinators)
         request = CoordinatorRequest(answered, message, version)
         self.messages.append(InFlight(lambda: coordinator.step(request), client, self.steps + delay))
 

@@ -1,7 +1,8 @@
-"""A simulated world of transactions: coordinators that crash, producers that are replaced, and partitions.
+"""A simulated world of transactions: coordinators that crash, producers that are replaced, partitions, and a group.
 
-The partitions keep the producers in :class:`kraft.broker.producer_state.ProducerStates`, and verify a producer's first
-write with the coordinator (KIP-890).
+Transactions write to partitions (:mod:`.partitions`), and commit offsets of the group (:mod:`.offsets`). Both keep the
+producers in :class:`kraft.broker.producer_state.ProducerStates`, and verify a producer's first write with the
+coordinator (KIP-890).
 """
 
 from __future__ import annotations
@@ -13,15 +14,19 @@ from typing import Any, ClassVar
 
 import attrs
 
-from kraft.broker.producer_state import ProducerStates
+from kraft.coordinator.groups.core import ExpireOffsets
+from kraft.coordinator.groups.transactional_offsets import TopicPartition
+from kraft.coordinator.groups.transactions import EndTransaction
+from kraft.coordinator.partitions import coordinator_partition
 from kraft.coordinator.transactions.core import MarkersWritten, TransactionCoordinator
 from kraft.coordinator.transactions.effects import TransactionEffects, TransactionMarkers
 from kraft.coordinator.transactions.step import TransactionCoordinatorSettings, TransactionWorld
 from kraft.coordinator.transactions.transaction import BETWEEN_TRANSACTIONS, TransactionPartition
-from kraft.records.batch import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader
 from kraft.records.control import EndTransactionMarker
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.coordinator.transactions.desk import add_request, end_request, init_request
+from tests.coordinator.transactions.offsets import GROUP, KEYS, OFFSETS, OffsetsLedger, OffsetWrite
+from tests.coordinator.transactions.partitions import DataPartition, Write
 from tests.coordinator.world import Answered, CoordinatedWorld, Coordinator, InFlight, Ledger, SimulatedClient
 
 IDS = ("a", "b", "c")
@@ -34,86 +39,22 @@ RETRIED = {
     ErrorCode.NOT_COORDINATOR,
 }
 BUMPING = 2
+LATE_MARKERS = 0.15
+"""The share of markers that arrive once more, late."""
 
 
-@attrs.define(eq=False)
-class Write:
-    """A record of a client's transaction. ``committed`` is None until the partition has the marker."""
+@attrs.frozen(eq=False)
+class SentMarker:
+    """A marker that has no response yet. ``sender`` sends it to the group coordinator, if it is for the group."""
 
-    client: Client
-    transaction: int
+    markers: TransactionMarkers
     partition: TransactionPartition
-    producer: tuple[int, int]
-    sequence: int
-    appended_at: int | None = None
-    committed: bool | None = None
-
-
-class DataPartition:
-    """The leader of one partition. It appends markers and verified writes."""
-
-    def __init__(self, world: TransactionalWorld, name: TransactionPartition) -> None:
-        self.world, self.name = world, name
-        self.producers = ProducerStates()
-        self.end_offset = 0
-        self.open: dict[int, list[Write]] = {}
-        self.guards: dict[int, object] = {}
-        """By producer id: Apache's ``VerificationGuard``. A marker removes it, so the write that waits is refused."""
-
-    def header(self, producer: tuple[int, int], sequence: int, attributes: int) -> BatchHeader:
-        return BatchHeader(self.end_offset, 49, 0, 2, 0, attributes, 0, 0, 0, *producer, sequence, 1)
-
-    def produce(self, write: Write, answered: Answered) -> None:
-        """Append the write, after the coordinator has it in the transaction."""
-        writes = self.open.get(write.producer[0])
-        if writes and writes[0].producer == write.producer:
-            answered(self.append(write))
-            return
-        guard = self.guards[write.producer[0]] = object()
-
-        def verified(result: Any) -> None:
-            code = ErrorCode(result.topic_results[0].results_by_partition[0].partition_error_code)
-            if code is ErrorCode.NONE and self.guards.get(write.producer[0]) is guard:
-                code = self.append(write)
-            elif code is ErrorCode.NONE:
-                code = ErrorCode.CONCURRENT_TRANSACTIONS
-            answered(code)
-
-        client = write.client
-        request = add_request(
-            write.producer, self.name, transactional_id=client.transactional_id, verify_only=not client.bumps
-        )
-        self.world.send(client.transactional_id, request, 5, verified)
-
-    def append(self, write: Write) -> ErrorCode:
-        header = self.header(write.producer, write.sequence, TRANSACTIONAL_BIT)
-        try:
-            duplicate = self.producers.check(header)
-        except KafkaError as refused:
-            return refused.code
-        if duplicate is None:
-            self.producers.append(header, 0)
-            self.end_offset += 1
-            write.appended_at = self.world.steps
-            self.world.note(self.name, "has a write of", *write.producer)
-            self.open.setdefault(write.producer[0], []).append(write)
-        return ErrorCode.NONE
-
-    def append_marker(self, markers: TransactionMarkers) -> None:
-        header = self.header((markers.producer_id, markers.epoch), -1, TRANSACTIONAL_BIT | CONTROL_BIT)
-        marker = EndTransactionMarker(markers.committed, markers.coordinator_epoch, markers.version)
-        self.producers.check_marker(markers.producer_id, markers.epoch, marker)
-        self.guards.pop(markers.producer_id, None)
-        self.producers.append_marker(header, marker, 0)
-        self.end_offset += 1
-        self.world.note(self.name, "has the marker of", markers.producer_id, markers.epoch, markers.committed)
-        for write in self.open.pop(markers.producer_id, ()):
-            write.committed = markers.committed
+    sender: SimulatedClient[TransactionalWorld]
 
 
 class TransactionDriver(Coordinator["TransactionalWorld"]):
     def __init__(self, world: TransactionalWorld, ledger: Ledger[TransactionDriver]) -> None:
-        self.sending: list[tuple[TransactionMarkers, TransactionPartition]] = []
+        self.sending: list[SentMarker] = []
         super().__init__(world, ledger)
 
     def new_core(self) -> TransactionCoordinator:
@@ -133,12 +74,15 @@ class TransactionDriver(Coordinator["TransactionalWorld"]):
 
     def perform_own(self, effects: TransactionEffects) -> None:
         for markers in effects.markers:
-            self.sending += [(markers, partition) for partition in markers.partitions]
+            self.sending += [SentMarker(markers, each, SimulatedClient(self.world)) for each in markers.partitions]
 
     def deliver_marker(self) -> None:
         """Bring one marker to its partition. If the response is lost, the marker is sent again."""
         chosen = self.world.random.choice(self.sending)
-        markers, partition = chosen
+        markers, partition = chosen.markers, chosen.partition
+        if partition == OFFSETS:
+            self.send_to_group(chosen)
+            return
         try:
             self.world.partitions[partition].append_marker(markers)
             self.repeat_late(markers, partition)
@@ -150,21 +94,56 @@ class TransactionDriver(Coordinator["TransactionalWorld"]):
             self.sending.remove(chosen)
             self.step(MarkersWritten(markers, [partition]))
 
+    def send_to_group(self, sent: SentMarker) -> None:
+        """The group coordinator writes the marker, and responds once it is committed. Below transaction.version 2 no
+        request arrives that the coordinator gave up.
+        """
+        markers, sender = sent.markers, sent.sender
+        if sender.is_waiting and self.world.random.random() < 0.8:
+            return
+        if markers.version < BUMPING:
+            sender.disconnect()
+
+        def answered(result: Any) -> None:
+            if not isinstance(result, KafkaError):
+                is_committed = (markers.producer_id, markers.epoch) in self.world.offsets.ended
+                self.world.require(is_committed, "AnsweredIsCommitted", markers)
+                self.sending.remove(sent)
+                self.step(MarkersWritten(markers, [OFFSETS]))
+            elif result.code is not ErrorCode.NOT_ENOUGH_REPLICAS:
+                self.world.counts["fenced markers"] += 1
+                self.sending.remove(sent)
+
+        self.world.send(GROUP, _ending(markers), 0, sender.expect(answered), sender)
+        self.repeat_late(markers, OFFSETS)
+
     def repeat_late(self, markers: TransactionMarkers, partition: TransactionPartition) -> None:
         """A request that the coordinator gave up may arrive after all, even during the next transaction. Below
         transaction.version 2 nothing distinguishes it from a marker of that one (KIP-1228).
         """
-        if markers.version < BUMPING or not self.world.is_faulty():
+        if markers.version < BUMPING or self.world.random.random() > LATE_MARKERS:
             return
+
+        def refused() -> None:
+            self.world.counts["late markers"] += 1
 
         def arrive() -> None:
             try:
                 self.world.partitions[partition].append_marker(markers)
             except KafkaError:
-                self.world.counts["late markers"] += 1
+                refused()
 
-        earliest = self.world.steps + self.world.random.randint(0, 200)
-        self.world.messages.append(InFlight(arrive, earliest=earliest))
+        delay = self.world.random.randint(0, 300)
+        if partition == OFFSETS:
+            answered = lambda result: refused() if isinstance(result, KafkaError) else None  # noqa: E731
+            self.world.send(GROUP, _ending(markers), 0, answered, delay=delay)
+        else:
+            self.world.messages.append(InFlight(arrive, earliest=self.world.steps + delay))
+
+
+def _ending(markers: TransactionMarkers) -> EndTransaction:
+    end = EndTransactionMarker(markers.committed, markers.coordinator_epoch, markers.version)
+    return EndTransaction(markers.producer_id, markers.epoch, end)
 
 
 class Client(SimulatedClient["TransactionalWorld"]):
@@ -180,13 +159,19 @@ class Client(SimulatedClient["TransactionalWorld"]):
         self.transaction = 0
         self.sequences: Counter[TransactionPartition] = Counter()
         self.plan: deque[Callable[[], None]] = deque([self.init])
+        self.writing_actions = 0
+        """The number of actions of a plan between the requests that add partitions and the end."""
         self.outcomes: dict[int, bool] = {}
         """By transaction: the outcome of which the coordinator informed the client."""
 
     def act(self) -> None:
-        """Take the next action of the plan, or the same one again after a lost message or a refusal."""
+        """Take the next action of the plan, or the same one again after a lost message or a refusal. A client that
+        misses a response may abort its transaction instead.
+        """
         if not self.plan:
             self.begin()
+        if self.is_waiting and 1 < len(self.plan) <= self.writing_actions + 1 and self.world.random.random() < 0.05:
+            self.give_up()
         self.plan[0]()
 
     def send(self, message: Any, version: int, answered: Answered) -> None:
@@ -225,18 +210,35 @@ class Client(SimulatedClient["TransactionalWorld"]):
         random = self.world.random
         self.transaction += 1
         partitions = random.sample(PARTITIONS, random.randint(0 if self.bumps else 1, len(PARTITIONS)))
+        keys = random.sample(KEYS, random.randint(1, len(KEYS))) if random.random() < 0.5 else []
         if not self.bumps:
             self.plan.append(lambda: self.add(partitions))
+            if keys:
+                self.plan.append(lambda: self.add([OFFSETS]))
         for partition in partitions:
             write = Write(self, self.transaction, partition, self.producer, self.sequences[partition])
             self.sequences[partition] += 1
             self.world.writes.append(write)
             self.plan.append(lambda write=write: self.produce(write))  # type: ignore[misc]
-        committed = bool(partitions) and random.random() < 0.6
+        if keys:
+            offsets = [self.world.new_offset_write(self, key) for key in keys]
+            self.plan.append(lambda: self.commit_offsets(offsets))
+        committed = bool(partitions or keys) and random.random() < 0.6
         self.plan.append(lambda: self.end(committed))
+        self.writing_actions = len(partitions) + bool(keys)
         if random.random() < 0.05:
             self.plan.pop()  # the client hangs
             self.plan.append(lambda: None)
+
+    def give_up(self) -> None:
+        """Abort. Below transaction.version 2 the client does not know its sequences any more, and ends."""
+        self.world.counts["given up"] += 1
+        self.plan = deque([lambda: self.end(False)])
+        if not self.bumps:
+            self.plan.append(self.close)
+
+    def close(self) -> None:
+        self.is_done = True
 
     def add(self, partitions: list[TransactionPartition]) -> None:
         request = add_request(self.producer, *partitions, transactional_id=self.transactional_id)
@@ -250,10 +252,24 @@ class Client(SimulatedClient["TransactionalWorld"]):
         arrive = lambda: partition.produce(write, lambda code: self.world.deliver(answered, code))  # noqa: E731
         self.world.messages.append(InFlight(arrive, self))
 
+    def commit_offsets(self, writes: list[OffsetWrite]) -> None:
+        def committed(code: ErrorCode) -> None:
+            if self.done(code):
+                is_committed = all(write.appended_at is not None for write in writes)
+                self.world.require(is_committed, "AnsweredIsCommitted", writes)
+
+        answered = self.expect(committed)
+        coordinator = self.world.random.choice(self.world.offsets.coordinators)
+        arrive = lambda: coordinator.commit_in_transaction(self, writes, answered)  # noqa: E731
+        delay = self.world.random.choice([0, 0, self.world.random.randint(0, 200)])
+        self.world.messages.append(InFlight(arrive, self, self.world.steps + delay))
+
     def end(self, committed: bool) -> None:
         def answered(response: Any) -> None:
             if self.done(response.error_code):
                 self.outcomes[self.transaction] = committed
+                if committed:
+                    self.world.promise(self)
                 self.world.note(self.transactional_id, *self.producer, "has ended; it is committed:", committed)
                 if self.bumps:
                     self.use((response.producer_id, response.producer_epoch))
@@ -262,16 +278,36 @@ class Client(SimulatedClient["TransactionalWorld"]):
         self.send(request, 5 if self.bumps else 3, answered)
 
 
-class TransactionalWorld(CoordinatedWorld[TransactionDriver]):
+class TransactionalWorld(CoordinatedWorld[Any]):
     INVARIANTS: ClassVar[dict[str, str]] = {
-        "Atomicity": "all partitions of a transaction have one outcome, and it is the client's (KIP-98)",
+        "Atomicity": "all partitions and offsets of a transaction have one outcome, and it is the client's (KIP-98)",
         "NoHangingTransaction": "each transaction ends, in its coordinator and in all partitions (KIP-98)",
         "ZombiesAreFenced": "a producer writes nothing after another one has its transactional id (KIP-98)",
+        "CommittedIsRead": "OffsetFetch with require_stable returns no offset before that of a committed transaction "
+        "(KIP-447)",
+        "PendingIsUnstable": "an offset that an open transaction may change is UNSTABLE_OFFSET_COMMIT (KIP-447)",
+        "OnlyPendingIsUnstable": "an offset is stable that neither a transaction nor an append may change (KIP-447)",
+        "OffsetsAreTheLogs": "OffsetFetch returns the last offset in the log, without those of open and aborted "
+        "transactions, and none before a tombstone (KIP-98)",
+        "AnsweredIsCommitted": "a response has what is committed (Apache: CoordinatorRuntime)",
+        "ReplayIsLive": "the replay of the log, compacted or not, gives the live offsets (Apache: CoordinatorShard)",
+        "ExpiryIsAllowed": "an offset expires after its retention, and not while a transaction may change it (KIP-211)",
         "OneProducer": "no two producers have one id and epoch (KIP-360)",
         "MarkersAfterCommit": "a marker is sent once the prepared outcome is committed (KIP-98)",
         "CommitAppendsNothing": "the replay of committed records appends none",
     }
-    REACHED: ClassVar[tuple[str, ...]] = ("aborted", "committed", "elections", "fenced markers")
+    REACHED: ClassVar[tuple[str, ...]] = (
+        "aborted",
+        "aborted offsets",
+        "committed",
+        "committed offsets",
+        "deleted groups",
+        "elections",
+        "expired offsets",
+        "fenced markers",
+        "given up",
+        "unstable offsets",
+    )
     STEPS: ClassVar[int] = 1500
 
     def __init__(self, seed: int, transaction_version: int) -> None:
@@ -281,7 +317,11 @@ class TransactionalWorld(CoordinatedWorld[TransactionDriver]):
         self.given: set[tuple[int, int]] = set()
         self.writes: list[Write] = []
         self.partitions = {name: DataPartition(self, name) for name in PARTITIONS}
-        self.ledgers = [Ledger(self, TransactionDriver) for _ in range(COORDINATORS)]
+        self.offset_writes: dict[int, OffsetWrite] = {}
+        self._offsets = count(1)
+        self.transaction_ledgers = [Ledger(self, TransactionDriver) for _ in range(COORDINATORS)]
+        self.offsets = OffsetsLedger(self)
+        self.ledgers = [*self.transaction_ledgers, self.offsets]
         self.clients = [Client(self, transactional_id) for transactional_id in IDS]
 
     def new_producer_id(self) -> int:
@@ -289,27 +329,64 @@ class TransactionalWorld(CoordinatedWorld[TransactionDriver]):
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return next(self._producer_ids)
 
+    def ledger_of(self, key: str) -> Ledger[Any]:
+        if key == GROUP:
+            return self.offsets
+        return self.transaction_ledgers[coordinator_partition(key, COORDINATORS)]
+
+    def new_offset_write(self, client: Client, key: TopicPartition) -> OffsetWrite:
+        offset = next(self._offsets)
+        write = OffsetWrite(client, client.transaction, OFFSETS, client.producer, 0, key=key, offset=offset)
+        self.writes.append(write)
+        self.offset_writes[offset] = write
+        return write
+
+    def promise(self, client: Client) -> None:
+        """The client knows that its transaction is committed. From now on OffsetFetch must return its offsets."""
+        for write in self.offset_writes.values():
+            if write.client is client and write.transaction == client.transaction:
+                promised = self.offsets.promised
+                promised[write.key] = max(promised[write.key], write.position)
+
     def take_step(self) -> None:
         kind = self.random.random()
         if kind < 0.30:
             self.message_arrives()
-        elif kind < 0.60:
+        elif kind < 0.58:
             active = [client for client in self.clients if not client.is_done]
             if active:
                 self.client_acts(self.random.choice(active))
+        elif kind < 0.60:
+            self.group_is_used()
         elif kind < 0.80:
             self.commit_one()
         elif kind < 0.95:
-            sending = [each for each in self.coordinators() if each.sending]
-            if sending:
+            if sending := self.sending():
                 self.random.choice(sending).deliver_marker()
         elif kind < 0.96:
             self.now += self.random.choice([0.1, 1.0, 20.0])
             self.fire_deadlines()
-        elif kind < 0.96 + self.fault_rate / 20:
+        elif kind < 0.96 + self.fault_rate / 12:
             self.random.choice(self.ledgers).elect()
+            self.offsets.check_replay()
         elif kind > 0.995:
             self.clients.append(Client(self, self.random.choice(IDS)))
+
+    def sending(self) -> list[TransactionDriver]:
+        """Return the coordinators that have markers to send."""
+        return [each for ledger in self.transaction_ledgers for each in ledger.coordinators if each.sending]
+
+    def group_is_used(self) -> None:
+        """Read the offsets of the group, commit one without a transaction, or let them expire."""
+        self.offsets.check_fetch()
+        self.offsets.check_replay()
+        kind = self.random.random()
+        if kind < 0.1:
+            self.offsets.commit_outside(next(self._offsets))
+        elif kind < 0.3:
+            self.offsets.leader.step(ExpireOffsets(GROUP))
+        elif kind < 0.33:
+            self.offsets.delete_group()
 
     def client_acts(self, client: Client) -> None:
         """A client waits for its response, and sends the request again after a while. Below transaction.version 2 its
@@ -326,23 +403,31 @@ class TransactionalWorld(CoordinatedWorld[TransactionDriver]):
         for client in self.clients:
             client.is_done = True
         for _ in range(10):
-            while self.messages:
-                self.messages.pop(0).arrive()
-            for ledger in self.ledgers:
-                while ledger.leader.uncommitted or ledger.leader.sending:
-                    if ledger.leader.uncommitted:
-                        ledger.leader.commit()
-                    else:
-                        ledger.leader.deliver_marker()
+            while self.messages or self.sending() or any(ledger.leader.uncommitted for ledger in self.ledgers):
+                self.settle_one()
             self.now += 100.0
             self.fire_deadlines()
+
+    def settle_one(self) -> None:
+        """Deliver the next message, or commit all, and send each coordinator's next marker."""
+        if self.messages:
+            self.messages.pop(0).arrive()
+            return
+        for ledger in self.ledgers:
+            while ledger.leader.uncommitted:
+                ledger.leader.commit()
+        for driver in self.sending():
+            driver.deliver_marker()
 
     def check(self) -> None:
         self.check_atomicity()
         self.check_fencing()
         for partition in self.partitions.values():
             self.require(not partition.open, "NoHangingTransaction", partition.name)
-        for ledger in self.ledgers:
+        self.offsets.check_fetch()
+        self.offsets.check_replay()
+        self.require(not self.offsets.open, "NoHangingTransaction", self.offsets.open)
+        for ledger in self.transaction_ledgers:
             for entry in ledger.leader.core.entries.values():
                 self.require(entry.pending is None, "NoHangingTransaction", "a record is pending for ever")
                 ended = entry.transaction.status in BETWEEN_TRANSACTIONS
@@ -366,7 +451,10 @@ class TransactionalWorld(CoordinatedWorld[TransactionDriver]):
 
     def check_fencing(self) -> None:
         for write in self.writes:
-            client = write.client
-            for other in self.clients:
-                if write.appended_at is not None and other.began_at is not None and other.replaces(client):
-                    self.require(write.appended_at <= other.began_at, "ZombiesAreFenced", write)
+            if write.appended_at is not None:
+                self.check_is_not_fenced(write, write.appended_at)
+
+    def check_is_not_fenced(self, write: Write, appended_at: int) -> None:
+        for other in self.clients:
+            if other.began_at is not None and other.replaces(write.client):
+                self.require(appended_at <= other.began_at, "ZombiesAreFenced", write)
