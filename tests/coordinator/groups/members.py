@@ -32,6 +32,7 @@ from kraft.messages.sync_group_request import SyncGroupRequest, SyncGroupRequest
 from kraft.messages.sync_group_response import SyncGroupResponse
 from kraft.wire.codec import decode, encode
 from kraft.wire.errors import ErrorCode
+from tests.coordinator.groups.topics import OwnedPartition
 from tests.coordinator.world import Answered, SimulatedClient
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ RETRIED = {
     ErrorCode.NOT_COORDINATOR,
 }
 LOST = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH}
-
-OwnedPartition = tuple[UUID, int]
 
 
 @attrs.frozen(eq=False)

@@ -11,9 +11,6 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any, ClassVar
-from uuid import UUID
-
-import attrs
 
 from kraft.coordinator.core import StoredRecord
 from kraft.coordinator.groups.consumer.group import ConsumerGroup, ConsumerGroupState, ConsumerMember, ResolvedRegex
@@ -28,16 +25,12 @@ from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.join_group_response import JoinGroupResponseMember
 from kraft.messages.offset_commit_response import OffsetCommitResponse
 from kraft.messages.sync_group_response import SyncGroupResponse
-from kraft.metadata.image import Image, Topic
-from kraft.metadata.partitions import Partition, Partitions
 from kraft.metadata.steps import finished
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.groups.desk import stored
 from tests.coordinator.groups.members import (
     GROUP,
     SESSION_S,
     CommitReceipt,
-    OwnedPartition,
     SimulatedClassicConsumer,
     SimulatedConsumer,
     SimulatedMember,
@@ -45,34 +38,24 @@ from tests.coordinator.groups.members import (
     decoded_subscription,
     embedded_assignment,
 )
-from tests.coordinator.world import CoordinatedWorld, Coordinator, Ledger
+from tests.coordinator.groups.topics import CompactedLedger, InformedCoordinator, OwnedPartition, WorldOfTopics
+from tests.coordinator.world import Ledger
 
 INSTANCES = ("i1", "i2")
 MEMBERS = 5
 RETENTION_S = 60.0
 SETTLING_ROUNDS = 80
-_PARTITION = Partition((1,), (1,), 1, 0, 0, ())
 
 
-class GroupDriver(Coordinator["GroupWorld"]):
+class GroupDriver(InformedCoordinator["GroupWorld"]):
     def __init__(self, world: GroupWorld, ledger: Ledger[GroupDriver]) -> None:
         self.searches: list[RegexSearch] = []
-        # A new leader knows all that the one before knew: its election is in the same metadata log.
-        known = 0 if ledger.epoch == 0 else ledger.leader.image_number
-        self.image_number = world.random.randint(known, len(world.images) - 1)
         super().__init__(world, ledger)
-
-    @property
-    def image(self) -> Image:
-        return self.world.images[self.image_number]
 
     def new_core(self) -> GroupCoordinator:
         return GroupCoordinator(
             self.world.settings, self.world.new_uuid, lambda: self.may_write, image=lambda: self.image
         )
-
-    def stored(self, record: Any, offset: int) -> StoredRecord:
-        return stored(record)._replace(offset=offset)
 
     def perform_own(self, effects: GroupEffects) -> None:
         self.searches += effects.searches
@@ -101,21 +84,7 @@ class GroupDriver(Coordinator["GroupWorld"]):
         self.step(RegexesResolved(search.group_id, resolved, search.image))
 
 
-class GroupLedger(Ledger[GroupDriver]):
-    def loaded(self) -> list[StoredRecord]:
-        """A part of the log is compacted: it has the last record of each key. Old tombstones are deleted."""
-        random = self.world.random
-        end = random.choice([0, random.randint(0, len(self.committed))])
-        last = {record.key: record for record in self.committed[:end]}
-        keeps_tombstones = random.random() < 0.5
-        compacted = [each for each in self.committed[:end] if last[each.key] is each]
-        return [
-            *(each for each in compacted if keeps_tombstones or each.value is not None),
-            *self.committed[end:],
-        ]
-
-
-class GroupWorld(CoordinatedWorld[GroupDriver]):
+class GroupWorld(WorldOfTopics[GroupDriver]):
     INVARIANTS: ClassVar[dict[str, str]] = {
         "OneOwner": "no two members own a partition, of which the group would accept a commit (KIP-848, KIP-429)",
         "OneAssignment": "no two members of a committed group have one partition, not even to revoke it (KIP-848)",
@@ -161,75 +130,22 @@ class GroupWorld(CoordinatedWorld[GroupDriver]):
         self.is_cooperative = self.random.random() < 0.75
         self.protocol = "cooperative-sticky" if self.is_cooperative else "range"
         self.classic_share = self.random.choice([0.0, 0.5, 0.7, 1.0])
-        self._uuids, self._topic_ids, self._member_numbers = count(1), count(1), count(1)
-        self.names: dict[UUID, str] = {}
-        self.images = [Image()]
-        for number in range(3):
-            self.add_topic(f"t{number}")
-        del self.images[:-1]
+        self._uuids, self._member_numbers = count(1), count(1)
+        self.create_topics()
         self.static_topics = {each: frozenset(self.random.sample(["t0", "t1", "t2"], 2)) for each in INSTANCES}
         """A classic static member that returns with other topics waits for the next rebalance (KIP-345)."""
         self.replayed = GroupCoordinator(self.settings, str)
         self.members: list[SimulatedMember] = []
-        self.ledgers = [GroupLedger(self, GroupDriver)]
+        self.ledgers = [CompactedLedger(self, GroupDriver)]
 
-    # Topics.
-
-    @property
-    def image(self) -> Image:
-        return self.images[-1]
+    # Assignments of classic members.
 
     def new_uuid(self) -> str:
         return f"id{next(self._uuids)}"
 
-    def add_topic(self, name: str) -> None:
-        topic_id = UUID(int=next(self._topic_ids))
-        self.names[topic_id] = name
-        self._change_topic(Topic(topic_id, name, Partitions()), self.random.randint(1, 4))
-
-    def _change_topic(self, topic: Topic, partitions: int) -> None:
-        changed = Topic(topic.id, topic.name, Partitions().changed(dict.fromkeys(range(partitions), _PARTITION)))
-        image = self.image
-        self.images.append(
-            attrs.evolve(
-                image,
-                offset=image.offset + 1,
-                topics=image.topics.set(topic.id, changed),
-                topic_ids=image.topic_ids.set(topic.name, topic.id),
-            )
-        )
-
-    def change_metadata(self) -> None:
-        """Create a topic, add a partition, or delete a topic. No two topics ever have one name."""
-        kind = self.random.random()
-        names = sorted(self.image.topic_ids)
-        topic = self.image.topics[self.image.topic_ids[self.random.choice(names)]]
-        if kind < 0.4 and len(names) < 5:
-            self.add_topic(f"{self.random.choice('tu')}{next(self._topic_ids)}")
-        elif kind < 0.8 and len(topic.partitions) < 6:
-            self._change_topic(topic, len(topic.partitions) + 1)
-        elif len(names) > 2:
-            image = self.image
-            self.images.append(
-                attrs.evolve(
-                    image,
-                    offset=image.offset + 1,
-                    topics=image.topics.delete(topic.id),
-                    topic_ids=image.topic_ids.delete(topic.name),
-                )
-            )
-        self.note("the topics are", {each.name: len(each.partitions) for each in self.image.topics.values()})
-
-    def named(self, partitions: Iterable[OwnedPartition]) -> list[str]:
-        return [f"{self.names[topic_id]}-{index}" for topic_id, index in sorted(partitions)]
-
     def decoded(self, assignment: bytes) -> set[OwnedPartition]:
         ids = {name: topic_id for topic_id, name in self.names.items()}
         return {(ids[name], index) for name, index in decoded_assignment(assignment)}
-
-    def partitions_of(self, image: Image, names: Iterable[str]) -> set[OwnedPartition]:
-        topics = [image.topics[image.topic_ids[name]] for name in names if name in image.topic_ids]
-        return {(topic.id, index) for topic in topics for index in range(len(topic.partitions))}
 
     def assigned_by_leader(self, roster: Sequence[JoinGroupResponseMember]) -> dict[str, bytes]:
         """Assign as the leader of a classic group: balance, and let owners keep or first give up what they have."""
@@ -451,8 +367,7 @@ class GroupWorld(CoordinatedWorld[GroupDriver]):
         elif kind < 0.96:
             self.change_metadata()
         elif kind < 0.98:
-            for driver in self.coordinators():
-                driver.image_number = self.random.randint(driver.image_number, len(self.images) - 1)
+            self.propagate_metadata()
         elif kind < 0.985:
             self.broker_tidies()
         elif kind < 0.985 + self.fault_rate / 5:
