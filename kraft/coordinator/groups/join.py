@@ -29,7 +29,11 @@ bytes.
 
 
 def join(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> Steps[None]:
-    """Reply at once with an error or the current generation, or park the request until the rebalance completes."""
+    """Reply with an error or the current generation, or park the request until the rebalance completes.
+
+    A refusal may rest on a record that is lost with the leadership, such as another member id of a static member. So it
+    waits until that is committed.
+    """
     message: JoinGroupRequest = request.message
     try:
         group = yield from _find(step, groups, message)
@@ -39,7 +43,7 @@ def join(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> S
             yield from _join_again(step, group, request)
     except KafkaError as refused:
         member_id = "" if refused.code is ErrorCode.GROUP_MAX_SIZE_REACHED else message.member_id
-        step.reply(request.token, join_error(request.version, refused.code, member_id))
+        step.reply_once_committed(request.token, join_error(request.version, refused.code, member_id))
 
 
 def _find(step: Step, groups: dict[str, Group], message: JoinGroupRequest) -> Steps[Group]:

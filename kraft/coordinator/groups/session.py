@@ -28,7 +28,10 @@ def existing(groups: dict[str, Group], group_id: str, unknown: ErrorCode = Error
 
 
 def sync(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> Steps[None]:
-    """Park the request until the leader has assigned, or reply at once with an error or the current assignment."""
+    """Park the request until the leader has assigned, or reply with an error or the current assignment.
+
+    A refusal waits until the records before it are committed, unless only a rebalance refuses.
+    """
     message: SyncGroupRequest = request.message
     try:
         if request.version >= PROTOCOL_SAID_VERSION and None in (message.protocol_type, message.protocol_name):
@@ -39,7 +42,9 @@ def sync(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> S
         _same_protocol(group, message)
         yield from _sync_by_state(step, group, member, request)
     except KafkaError as refused:
-        step.reply(request.token, SyncGroupResponse(error_code=refused.code))
+        rebalances = refused.code is ErrorCode.REBALANCE_IN_PROGRESS
+        reply = step.reply if rebalances else step.reply_once_committed
+        reply(request.token, SyncGroupResponse(error_code=refused.code))
 
 
 def _same_generation(group: Group, generation: int) -> None:
@@ -114,6 +119,7 @@ def _assignment(group: Group, member: GroupMember) -> SyncGroupResponse:
 
 
 def heartbeat(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> None:
+    """Reply at once to a member. A refusal waits until the records before it are committed."""
     message: HeartbeatRequest = request.message
     try:
         group = existing(groups, message.group_id)
@@ -123,12 +129,16 @@ def heartbeat(step: Step, groups: dict[str, Group], request: CoordinatorRequest)
         rebalancing = group.state is GroupState.PREPARING_REBALANCE
         code = ErrorCode.REBALANCE_IN_PROGRESS if rebalancing else ErrorCode.NONE
     except KafkaError as refused:
-        code = refused.code
-    step.reply(request.token, HeartbeatResponse(error_code=code))
+        step.reply_once_committed(request.token, HeartbeatResponse(error_code=refused.code))
+    else:
+        step.reply(request.token, HeartbeatResponse(error_code=code))
 
 
 def leave(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> Steps[None]:
-    """Remove one member (up to version 2) or several, by member id or group instance id (KIP-345)."""
+    """Remove one member (up to version 2) or several, by member id or group instance id (KIP-345).
+
+    A response with a refusal waits until the records before it are committed.
+    """
     message: LeaveGroupRequest = request.message
     batched = request.version >= BATCHED_LEAVE_VERSION
     leaving = message.members if batched else [MemberIdentity(member_id=message.member_id)]
@@ -143,10 +153,11 @@ def leave(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> 
         yield 1
     if group is not None and len(group.members) < size:
         yield from settle(step, group)
+    reply = step.reply_once_committed if any(answer.error_code for answer in answers) else step.reply
     if batched:
-        step.reply(request.token, LeaveGroupResponse(members=answers))
+        reply(request.token, LeaveGroupResponse(members=answers))
     else:
-        step.reply(request.token, LeaveGroupResponse(error_code=answers[0].error_code))
+        reply(request.token, LeaveGroupResponse(error_code=answers[0].error_code))
 
 
 def _leave_one(step: Step, group: Group, identity: MemberIdentity) -> Steps[ErrorCode]:

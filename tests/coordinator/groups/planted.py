@@ -172,7 +172,7 @@ PLANTED = [
     PlantedBug("groups", a_commit_with_any_generation, "OffsetsAdvance"),
     PlantedBug("groups", a_session_that_never_ends, "GroupSettles"),
     PlantedBug("groups", a_session_of_a_static_member_that_returned, "DeadlinesMove"),
-    PlantedBug("groups", a_new_topic_that_is_not_noticed, "GroupSettles"),
+    PlantedBug("groups", a_new_topic_that_is_not_noticed, "StableCoversAll"),
     PlantedBug("groups", found_topics_that_raise_no_epoch, "StableCoversAll"),
     PlantedBug("groups", an_assignor_that_forgets_a_partition, "GroupSettles"),
     PlantedBug("groups", an_epoch_that_a_fence_does_not_raise, "EpochsRise"),

@@ -6,6 +6,8 @@ import attrs
 import pytest
 
 from kraft.coordinator.groups.group import GroupState
+from kraft.messages.heartbeat_request import HeartbeatRequest
+from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.groups.desk import DELAY_S, GROUP, SESSION_S, Desk, subscription
 
@@ -260,6 +262,21 @@ class TestStaticMembers:
         assert desk.answers[desk.sync(old, 1, instance="i")].error_code == ErrorCode.FENCED_INSTANCE_ID
         assert desk.commit(1, member_id=old, generation=1, instance="i") == ErrorCode.FENCED_INSTANCE_ID
         assert desk.leave((old, "i")) == [ErrorCode.FENCED_INSTANCE_ID]
+
+    def test_the_former_self_is_fenced_once_the_return_is_committed(self, desk: Desk) -> None:
+        """No response rests on an uncommitted record: if it is lost, the former self is the member still."""
+        old, _ = self.entered(desk, "i", "j")
+        desk.is_followed = False
+        returned = desk.join(instance="i")
+        beat = HeartbeatRequest(group_id=GROUP, member_id=old, generation_id=1, group_instance_id="i")
+        leave = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(old, "i")])
+        refused = [desk.join(old, instance="i"), desk.sync(old, 1, instance="i"), desk.send(beat, 4)]
+        refused.append(desk.send(leave, 5))
+        assert not desk.answers.keys() & {returned, *refused}
+        desk.commit_all()
+        codes = [desk.answers[token].error_code for token in refused[:3]]
+        codes.append(desk.answers[refused[3]].members[0].error_code)
+        assert codes == [ErrorCode.FENCED_INSTANCE_ID] * 4
 
     def test_a_parked_join_of_the_former_self_is_fenced(self, desk: Desk) -> None:
         first = desk.join(instance="i")
