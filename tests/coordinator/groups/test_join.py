@@ -5,9 +5,11 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups.group import GroupState
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
+from kraft.messages.sync_group_request import SyncGroupRequest
 from kraft.wire.errors import ErrorCode
 from tests.coordinator.groups.desk import DELAY_S, GROUP, SESSION_S, Desk, subscription
 
@@ -267,16 +269,18 @@ class TestStaticMembers:
         """No response rests on an uncommitted record: if it is lost, the former self is the member still."""
         old, _ = self.entered(desk, "i", "j")
         desk.is_followed = False
-        returned = desk.join(instance="i")
-        beat = HeartbeatRequest(group_id=GROUP, member_id=old, generation_id=1, group_instance_id="i")
-        leave = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(old, "i")])
-        refused = [desk.join(old, instance="i"), desk.sync(old, 1, instance="i"), desk.send(beat, 4)]
-        refused.append(desk.send(leave, 5))
-        assert not desk.answers.keys() & {returned, *refused}
-        desk.commit_all()
-        codes = [desk.answers[token].error_code for token in refused[:3]]
-        codes.append(desk.answers[refused[3]].members[0].error_code)
-        assert codes == [ErrorCode.FENCED_INSTANCE_ID] * 4
+        desk.join(instance="i")
+        sync = SyncGroupRequest(GROUP, 1, old, "i", "consumer", "range")
+        for message, version in (
+            (desk.join_message(old, instance="i"), 9),
+            (sync, 5),
+            (HeartbeatRequest(GROUP, 1, old, "i"), 4),
+            (LeaveGroupRequest(GROUP, members=[MemberIdentity(old, "i")]), 5),
+        ):
+            effects = desk.core.step(desk.now, CoordinatorRequest("token", message, version))
+            ((_, answer),) = effects.replies_once_committed
+            (code,) = [each.error_code for each in getattr(answer, "members", None) or [answer]]
+            assert (code, effects.replies) == (ErrorCode.FENCED_INSTANCE_ID, [])
 
     def test_a_parked_join_of_the_former_self_is_fenced(self, desk: Desk) -> None:
         first = desk.join(instance="i")
