@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import attrs
@@ -63,13 +65,15 @@ class Pair:
         return cls(beside, apache, ours, shared, latest)
 
     def play(self, scenario: Callable[[Talk], None]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The responses of Apache Kafka, and ours."""
-        transcripts = []
-        for side in (self.apache, self.ours):
-            talk = Talk(side, self.versions, self.latest)
-            try:
-                scenario(talk)
-            finally:
-                talk.hang_up()
-            transcripts.append(talk.transcript)
-        return transcripts[0], transcripts[1]
+        """The responses of Apache Kafka, and ours. The scenario runs on both sides at the same time."""
+        with ThreadPoolExecutor(2) as players:
+            theirs, ours = players.map(partial(self._play_on, scenario), (self.apache, self.ours))
+        return theirs, ours
+
+    def _play_on(self, scenario: Callable[[Talk], None], side: Side) -> dict[str, Any]:
+        talk = Talk(side, self.versions, self.latest)
+        try:
+            scenario(talk)
+        finally:
+            talk.hang_up()
+        return talk.transcript
