@@ -106,14 +106,14 @@ def test_a_buffer_is_freed_in_steps_unless_a_view_has_it() -> None:
     assert len(view) == 100 << 20
 
 
-def mapped(size: int) -> memoryview:
+def mapped_frame(size: int) -> memoryview:
     """A large frame, as the FrameReader makes it."""
     return memoryview(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
 
 
 def test_a_mapping_is_freed_in_steps() -> None:
     """The system takes back 50 MB in 8 ms, and 4 MiB in less than one."""
-    frame = mapped(50 << 20)
+    frame = mapped_frame(50 << 20)
     mapping, lengths = frame.obj, []
     watched = weakref.ref(mapping)
     owned = [frame]
@@ -130,7 +130,7 @@ def test_a_mapping_is_freed_in_steps() -> None:
 
 def test_a_mapping_of_which_another_object_has_a_view_stays_as_it_is() -> None:
     """A Produce request that is written by another task has views of the frame."""
-    frame = mapped(50 << 20)
+    frame = mapped_frame(50 << 20)
     frame[-1] = 7
     view = frame[49 << 20 :]
     owned = [frame]
