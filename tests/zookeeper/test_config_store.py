@@ -98,3 +98,14 @@ async def test_what_a_broker_cannot_use_has_no_effect_on_the_rest(caplog: pytest
         "a setting in /config/brokers/1 is ignored: Cannot update these configs dynamically: broker.id",
         "a configuration is ignored: malformed data in the znode /config/topics/broken: flush.ms is not a string: []",
     ]
+
+
+async def test_the_settings_of_many_entities_are_read_some_at_a_time() -> None:
+    """A request may name millions of users, and each read is a step of the event loop."""
+    zookeeper = MemoryZooKeeper()
+    rounds: list[int] = []
+    zookeeper.before = lambda operations: rounds.append(len(operations))
+    wanted = [("users", str(number)) for number in range(1_001)]
+    assert await ConfigStore(zookeeper).read(wanted) == dict.fromkeys(wanted, {})
+    assert sum(rounds) == len(wanted)
+    assert max(rounds) <= 200
