@@ -38,6 +38,9 @@ NO_ANSWER = (
     ck.KafkaError.REQUEST_TIMED_OUT,
 )
 """The coordinator may have committed, and the client does not know."""
+NO_POSITION = "Failed to fetch committed offset"
+"""After this error librdkafka 2.16 does not read the partition until it is assigned again. It means, for one, that the
+coordinator moved before it answered an OffsetFetch (``rd_kafka_assignment_handle_OffsetFetch``)."""
 
 
 @attrs.define
@@ -47,6 +50,8 @@ class Positions:
 
     read: dict[int, int] = attrs.Factory(dict)
     """The end of what any member has read."""
+    rejoined: int = 0
+    """Members that joined again after ``NO_POSITION``."""
     _allowed: dict[int, set[int]] = attrs.Factory(dict)
 
     def allowed(self, partition: int) -> set[int]:
@@ -70,26 +75,28 @@ class Reader:
             # stored with the next generation. The rebalance waits as long for it.
             "session.timeout.ms": 6_000,
         }
-        self._consumer = ck.Consumer(
-            {
-                **CLIENT,
-                "bootstrap.servers": servers,
-                "group.id": group,
-                "group.protocol": protocol,
-                "auto.offset.reset": "earliest",
-                "enable.auto.commit": False,
-                # The rebalance timeout, too. A member that loses an answer while its coordinator moves does not learn
-                # what to give up; the coordinator then waits as long, and removes it.
-                "max.poll.interval.ms": 30_000,
-                **(classic if protocol == "classic" else {}),
-            }
-        )
+        self._settings: dict[str, Any] = {
+            **CLIENT,
+            "bootstrap.servers": servers,
+            "group.id": group,
+            "group.protocol": protocol,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            # The rebalance timeout, too. A member that loses an answer while its coordinator moves does not learn what
+            # to give up; the coordinator then waits as long, and removes it.
+            "max.poll.interval.ms": 30_000,
+            **(classic if protocol == "classic" else {}),
+        }
         self._topic = topic
         self._shared = positions
         self._next: dict[int, int] = {}
         self._uncommitted = 0
         self.lost = 0
-        self._consumer.subscribe([topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
+        self._join()
+
+    def _join(self) -> None:
+        self._consumer = ck.Consumer(self._settings)
+        self._consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
 
     @property
     def partitions(self) -> set[int]:
@@ -107,6 +114,10 @@ class Reader:
                 return
             if record.error() is None:
                 self._read(record.partition(), record.offset())
+            elif NO_POSITION in record.error().str():
+                self._shared.rejoined += 1
+                self.close()
+                self._join()
 
     def _read(self, partition: int, offset: int) -> None:
         expected = {self._next[partition]} if partition in self._next else self._shared.allowed(partition)

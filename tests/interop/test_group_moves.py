@@ -1,13 +1,10 @@
 """Groups of all kinds on brokers of both kinds: the coordinators and the leaders move between ours and Apache's in the
 middle of rebalances.
-
-``KRAFT_GROUP_MOVES=20`` runs it with so many moves, which take minutes.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -32,13 +29,9 @@ from tests.support.share_state_log import share_histories
 from tests.support.transactional_state import GROUP_OFFSETS
 from tests.support.writer import Writer
 
-MOVES = int(os.environ.get("KRAFT_GROUP_MOVES", "0"))
-pytestmark = [
-    pytest.mark.interop,
-    pytest.mark.skipif(
-        MOVES == 0, reason="a member of the consumer group sometimes stops reading: KRAFT_GROUP_MOVES=20"
-    ),
-]
+pytestmark = pytest.mark.interop
+
+MOVES = 20
 KILL_EVERY = 9
 """The other moves are preferred leader elections."""
 LIMIT_S = 120.0
