@@ -55,10 +55,14 @@ def delete_group(step: Step, shares: ShareGroups, group_id: str, token: Token) -
     """Delete a group: first the states of its partitions, then the group.
 
     Raises:
-        KafkaError: NON_EMPTY_GROUP, or COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
+        KafkaError: NON_EMPTY_GROUP, or COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, or if the share
+            coordinator may still initialize a state. That one would outlive the group, and fence the states of a
+            new group, whose epochs are lower.
     """
     group, image = shares.groups[group_id], shares.image()
     _check_empty(group)
+    if shares.is_under_way(step, group_id, InitializeStates, noted=bool(group.states.initializing)):
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     found = {
         topic_id: frozenset(range(len(image.topics[topic_id].partitions)))
         for topic_id in (*group.states.initialized, *group.states.initializing, *group.states.deleting)
@@ -185,6 +189,7 @@ def delete_offsets(step: Step, shares: ShareGroups, request: CoordinatorRequest)
 def states_answered(step: Step, shares: ShareGroups, event: StatesAnswered) -> Steps[None]:
     """Note what the share coordinator has done, and reply to the client that waits for it."""
     request = event.request
+    shares.asked.discard(request)
     if request.token is not None:
         shares.waiting.remove(request.token)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -28,6 +28,10 @@ class InitializeStates:
     token: Token | None = None
     response: Any = None
 
+    @property
+    def topics(self) -> Collection[UUID]:
+        return self.start_offsets.keys()
+
 
 @attrs.frozen(eq=False)
 class DeleteStates:
@@ -40,6 +44,10 @@ class DeleteStates:
     partitions: Mapping[UUID, frozenset[int]]
     token: Token
     response: Any = None
+
+    @property
+    def topics(self) -> Collection[UUID]:
+        return self.partitions.keys()
 
 
 StateRequest = InitializeStates | DeleteStates

@@ -6,13 +6,15 @@ committed records only: clients see no others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from uuid import UUID
 
 import attrs
 
 from kraft.coordinator.core import NO_DEADLINE, Token
 from kraft.coordinator.groups.configured import configured_s
-from kraft.coordinator.groups.rebalance import CoordinatorSettings
+from kraft.coordinator.groups.rebalance import CoordinatorSettings, Step
 from kraft.coordinator.groups.share.decision import ShareDecision
 from kraft.coordinator.groups.share.effects import StateRequest
 from kraft.coordinator.groups.share.group import ShareGroup
@@ -38,6 +40,10 @@ class ShareGroups:
     sessions: dict[str, dict[str, float]] = attrs.Factory(dict)
     initializing_since: dict[str, float] = attrs.Factory(dict)
     """When the share coordinator was last asked to initialize the group's states."""
+    asked: set[StateRequest] = attrs.Factory(set)
+    """The requests to the share coordinator that it has not answered."""
+    began_at: float = -math.inf
+    """When this coordinator began: requests of the one before may be under way."""
     _seen: dict[str, object] = attrs.Factory(dict)
     """The topics with which the metadata hash of each group was computed."""
 
@@ -67,7 +73,22 @@ class ShareGroups:
         """Ask the share coordinator once the decision is committed."""
         if request.token is not None:
             self.waiting.append(request.token)
+        self.asked.add(request)
         decision.step.effects.state_requests.append(request)
+
+    def is_under_way(
+        self, step: Step, group_id: str, kind: type[StateRequest], topic_id: UUID | None = None, *, noted: bool
+    ) -> bool:
+        """Return whether a request may still change the states of a group, or of one topic.
+
+        ``noted`` states may have one of an earlier coordinator, for ``group.share.initialize.retry.interval.ms``.
+        """
+        if noted and step.now - self.began_at < step.settings.share.initialize_retry_interval_s:
+            return True
+        return any(
+            isinstance(each, kind) and each.group_id == group_id and (topic_id is None or topic_id in each.topics)
+            for each in self.asked
+        )
 
     # Sessions.
 
@@ -103,6 +124,7 @@ class ShareGroups:
     def begin(self, now: float, settings: CoordinatorSettings) -> Steps[None]:
         """Start the sessions of the loaded members. Another coordinator may have asked for states just before."""
         self.committed = dict(self.groups)
+        self.began_at = now
         for group_id, group in self.groups.items():
             self.initializing_since[group_id] = now
             for member_id in group.members:

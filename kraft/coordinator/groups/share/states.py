@@ -17,7 +17,7 @@ from uuid import UUID
 import attrs
 
 from kraft.coordinator.groups.share.decision import ShareDecision
-from kraft.coordinator.groups.share.effects import NO_START_OFFSET, InitializeStates
+from kraft.coordinator.groups.share.effects import NO_START_OFFSET, DeleteStates, InitializeStates
 from kraft.coordinator.groups.share.group import ShareGroup, StatePartitions, StateTopic
 from kraft.coordinator.groups.share.records import state_partitions
 from kraft.coordinator.groups.share.registry import ShareGroups
@@ -71,7 +71,7 @@ def initialize_missing(decision: ShareDecision, shares: ShareGroups, image: Imag
     for name in sorted(group.subscribed_topics()):
         topic = image.topic(name)
         yield 1
-        if topic is None:
+        if topic is None or _is_deleting(decision, shares, topic.id):
             continue
         known = _partitions(group.states.initialized, topic.id)
         if is_recent:
@@ -84,6 +84,15 @@ def initialize_missing(decision: ShareDecision, shares: ShareGroups, image: Imag
         offsets = {topic_id: dict.fromkeys(topic.partitions, NO_START_OFFSET) for topic_id, topic in missing.items()}
         yield from begin(decision, shares, missing)
         shares.ask(decision, InitializeStates(group.group_id, group.epoch, offsets))
+
+
+def _is_deleting(decision: ShareDecision, shares: ShareGroups, topic_id: UUID) -> bool:
+    """Return whether the share coordinator may still delete the states of a topic, and so a new one, too.
+
+    Apache Kafka initializes them meanwhile. Its share partition then has no state, and nobody initializes it again.
+    """
+    noted = topic_id in decision.draft.states.deleting
+    return shares.is_under_way(decision.step, decision.group_id, DeleteStates, topic_id, noted=noted)
 
 
 def begin(decision: ShareDecision, shares: ShareGroups, topics: Topics) -> Steps[None]:
@@ -99,24 +108,22 @@ def begin(decision: ShareDecision, shares: ShareGroups, topics: Topics) -> Steps
 def finish(
     decision: ShareDecision, asked: Mapping[UUID, Collection[int]], image: Image, *, failed: bool
 ) -> Steps[None]:
-    """Note the partitions of a request as initialized. If it failed, forget them: a heartbeat will ask again."""
+    """Note the partitions of a request as initialized, without those of topics that were deleted meanwhile. If it
+    failed, forget all: a heartbeat will ask again.
+    """
     states = decision.draft.states
     initializing = dict(remaining(states.initializing, asked))
     initialized = states.initialized
     if not failed:
         done = {
-            topic_id: StateTopic(_name(topic_id, states, image), frozenset(partitions))
+            topic_id: StateTopic(image.topics[topic_id].name, frozenset(partitions))
             for topic_id, partitions in asked.items()
+            if topic_id in image.topics
         }
         initialized = combined(initialized, done)
     changed = StatePartitions(initializing, initialized, states.deleting)
     if changed != states:
         yield from decision.add(state_partitions(decision.group_id, changed))
-
-
-def _name(topic_id: UUID, states: StatePartitions, image: Image) -> str:
-    known = states.initializing.get(topic_id) or image.topics.get(topic_id)
-    return "<UNKNOWN>" if known is None else known.name
 
 
 def _partitions(topics: Topics, topic_id: UUID) -> frozenset[int]:

@@ -61,6 +61,19 @@ class TestDeleteGroups:
         desk.restart()
         assert desk.core.shares.groups == {}
 
+    def test_it_waits_for_the_states_that_are_being_initialized(self) -> None:
+        """They would outlive the group. Then the share coordinator fences a new group, whose epochs are lower."""
+        desk = ShareDesk(t=1)
+        desk.beat("m", 0)
+        desk.beat("m", -1)
+        refused = desk.ask(self.REQUEST, 2)
+        assert [each.error_code for each in refused.results] == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+        desk.answer_states()
+        token = desk.send(self.REQUEST, 2)
+        (request,) = desk.answer_states()
+        assert isinstance(request, DeleteStates)
+        assert [each.error_code for each in desk.answers[token].results] == [0]
+
     def test_a_group_with_members_stays(self, desk: ShareDesk) -> None:
         Sharer(desk, "n")
         assert desk.ask(self.REQUEST, 2).results[0].error_code == ErrorCode.NON_EMPTY_GROUP

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kraft.coordinator.groups.share.effects import InitializeStates
+from kraft.coordinator.groups.share.effects import DeleteStates, InitializeStates
+from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.groups.share.desk import RETRY_S, ShareDesk, Sharer, T, U
+from tests.coordinator.groups.share.desk import GROUP, RETRY_S, ShareDesk, Sharer, T, U
 
 
 def test_partitions_are_asked_for_once() -> None:
@@ -97,6 +98,52 @@ def test_an_answer_for_a_topic_that_is_gone_is_forgotten() -> None:
     desk.settle_all(member)
     assert member.shared == {T: [0]}
     assert U not in desk.share_group.states.initialized
+
+
+def test_an_answer_for_a_topic_whose_deletion_was_noticed_is_forgotten() -> None:
+    """Nothing would look at the states again before the next change of the topics."""
+    desk = ShareDesk(t=1, u=1)
+    member = Sharer(desk, "m", topics=["t", "u"])
+    desk.image = ShareDesk(t=1).image
+    member.beat()
+    desk.answer_states()
+    assert U not in desk.share_group.states.initialized
+
+
+def empty_group_whose_states_are_deleted() -> ShareDesk:
+    """The share coordinator has not answered yet."""
+    desk = ShareDesk(t=1)
+    member = Sharer(desk, "m")
+    desk.settle_all(member)
+    desk.beat("m", -1)
+    desk.send(DeleteGroupsRequest(groups_names=[GROUP]), 2)
+    return desk
+
+
+@pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE])
+def test_a_state_is_initialized_after_its_deletion(code: ErrorCode) -> None:
+    """Requests may overtake each other. The group would note a state as initialized that is deleted."""
+    desk = empty_group_whose_states_are_deleted()
+    member = Sharer(desk, "n")
+    member.beat()
+    (request,) = desk.answer_states(code)
+    assert isinstance(request, DeleteStates)
+    member.beat()
+    (request,) = desk.answer_states()
+    assert isinstance(request, InitializeStates)
+    desk.settle_all(member)
+    assert member.shared == {T: [0]}
+
+
+def test_a_new_coordinator_waits_for_the_deletions_of_the_one_before() -> None:
+    desk = empty_group_whose_states_are_deleted()
+    desk.restart()
+    desk.state_requests.clear()
+    member = Sharer(desk, "n")
+    assert desk.state_requests == []
+    desk.pass_time(RETRY_S)
+    member.beat()
+    assert len(desk.state_requests) == 1
 
 
 @pytest.mark.parametrize("count", [150])
