@@ -1,4 +1,4 @@
-"""``python -m tests.coordinator.campaign 0:500``: the worlds of the coordinators, for many seeds.
+"""``python -m tests.coordinator.campaign 0:400``: the worlds of the coordinators, for many seeds.
 
 A seed that breaks a guarantee is printed with the invariant and the end of its trace. ``--seed N`` runs one seed, and
 prints its whole trace.
@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 
+from tests.coordinator.groups.share.world import ShareGroupWorld
 from tests.coordinator.groups.world import GroupWorld
 from tests.coordinator.share.world import SharedWorld
 from tests.coordinator.transactions.world import TransactionalWorld
@@ -26,6 +27,7 @@ WORLDS: dict[str, Callable[[int], CoordinatedWorld[Any]]] = {
     "transactions": partial(TransactionalWorld, transaction_version=0),
     "transactions-2": partial(TransactionalWorld, transaction_version=2),
     "groups": GroupWorld,
+    "share-groups": ShareGroupWorld,
     "shares": SharedWorld,
 }
 """The transactions run with the first protocol, and with epochs that rise at each end (``transaction.version`` 2)."""
@@ -98,7 +100,7 @@ def run_campaign(names: Sequence[str], seeds: range, jobs: int) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("seeds", nargs="?", default="0:500", help="FROM:TO, TO not included")
+    parser.add_argument("seeds", nargs="?", default="0:400", help="FROM:TO, TO not included")
     parser.add_argument("--jobs", type=int, default=1, help="processes to run seeds in")
     parser.add_argument("--world", choices=WORLDS, action="append", help="one world, or several; all by default")
     parser.add_argument("--seed", type=int)

@@ -8,12 +8,13 @@ import pytest
 
 from tests.coordinator.campaign import WORLDS, class_of, run_world
 from tests.coordinator.groups import planted as groups
+from tests.coordinator.groups.share import planted as share_groups
 from tests.coordinator.planted import PlantedBug
 from tests.coordinator.share import planted as share
 from tests.coordinator.transactions import planted as transactions
 from tests.coordinator.transactions import planted_offsets as offsets
 
-PLANTED = [*transactions.PLANTED, *offsets.PLANTED, *groups.PLANTED, *share.PLANTED]
+PLANTED = [*transactions.PLANTED, *offsets.PLANTED, *groups.PLANTED, *share_groups.PLANTED, *share.PLANTED]
 SEEDS = 40
 HUNTED_SEEDS = 400
 
