@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from kraft.broker.share.partition import RENEW, Acknowledgement, Acquired, Acquisition, SharePartition
-from kraft.broker.share.runs import ShareTransition, StateChange
+from kraft.broker.share.runs import RecordState, ShareTransition, StateChange
 from kraft.coordinator.share.core import ShareStateRequest
 from kraft.coordinator.share.state import NO_START_OFFSET
 from kraft.messages import read_share_group_state_request as read_request
@@ -196,6 +196,11 @@ class ShareLeader:
         if self.core is not None and self.core.deadline <= self.world.now:
             self.write(PendingWrite(self.core.expire(self.world.now), lambda code: None))
             self.world.require(self.core.deadline > self.world.now, "DeadlinesMove", self.core.deadline)
+
+    def check_locks(self) -> None:
+        for run in [] if self.core is None else self.core.runs:
+            is_held = run.state is RecordState.ACQUIRED and run.transition is None
+            self.world.require(not is_held or run.locked_until > self.world.now, "LocksEnd", (self, run))
 
     # Writes.
 

@@ -206,7 +206,7 @@ def a_response_that_does_not_wait_for_the_commit(patch: pytest.MonkeyPatch) -> N
 
 
 PLANTED = [
-    PlantedBug("shares", a_lock_that_ends_at_once, "OneHolder"),
+    PlantedBug("shares", a_lock_that_ends_at_once, "LocksEnd"),
     PlantedBug("shares", a_delivery_that_is_not_counted, "CountsAreKept"),
     PlantedBug("shares", a_limit_that_is_ignored, "DeliveryLimit"),
     PlantedBug("shares", an_outcome_that_holds_although_its_write_failed, "NothingIsSkipped"),
@@ -215,7 +215,7 @@ PLANTED = [
     PlantedBug("shares", an_acknowledgement_of_another_member, "OneHolder"),
     PlantedBug("shares", a_session_that_frees_the_records_of_others, "OneHolder"),
     PlantedBug("shares", a_renewal_that_is_ignored, "OneHolder"),
-    PlantedBug("shares", a_lock_that_never_ends, "EverythingIsDelivered"),
+    PlantedBug("shares", a_lock_that_never_ends, "LocksEnd"),
     PlantedBug("shares", a_record_that_is_never_offered_again, "EverythingIsDelivered"),
     PlantedBug("shares", an_aborted_record_that_is_delivered, "AbortedIsNotDelivered"),
     PlantedBug("shares", a_load_without_delivery_counts, "CountsAreKept"),

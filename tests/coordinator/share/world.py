@@ -316,6 +316,7 @@ class SharedWorld(CoordinatedWorld[ShareDriver]):
         "DeliveryLimit": "no record has more deliveries than group.share.delivery.count.limit (KIP-932)",
         "CountsAreKept": "a delivery counts one more than the last one that the leader made or loaded (KIP-932)",
         "OneHolder": "a leader delivers a record to one member at a time, until its acquisition lock ends (KIP-932)",
+        "LocksEnd": "after its acquisition lock no record stays with a member, present or gone (KIP-932)",
         "AcceptedIsFinal": "a record is not delivered after a member was answered that it is accepted (KIP-932)",
         "NothingIsSkipped": "all records below the start offset are accepted, archived, or gone from the log (KIP-932)",
         "StartAdvances": "the start offset (SPSO) never goes back in a state epoch; nothing is delivered below",
@@ -440,6 +441,7 @@ class SharedWorld(CoordinatedWorld[ShareDriver]):
         for partition in self.partitions:
             for leader in partition.leaders:
                 leader.expire()
+                leader.check_locks()
 
     def coordinator_tidies(self) -> None:
         leader = self.ledgers[0].leader
