@@ -21,7 +21,8 @@ from kraft.wire.errors import ErrorCode, KafkaError
 from tests.coordinator.world import SimulatedClient
 
 if TYPE_CHECKING:
-    from tests.coordinator.share.world import SharedTopicPartition, SharedWorld
+    from tests.coordinator.share.topic_partition import SharedTopicPartition
+    from tests.coordinator.share.world import SharedWorld
 
 REQUEST_TIMEOUT_S = 30.0
 RETRIED = {
