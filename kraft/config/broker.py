@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import attrs
 
+from kraft.config.accepted_settings import AcceptedSettings
 from kraft.config.listeners import BROKER, CONTROLLER, Listeners, Voter, build_listeners, parse_host_port, parse_voters
 from kraft.config.log_settings import (
     GroupSettings,
@@ -55,6 +56,7 @@ BROKER_CONFIGS: dict[str, ConfigKey] = {
         LeaseSettings,
         ZooKeeperSettings,
         RequestLogSettings,
+        AcceptedSettings,
     ),
 }
 

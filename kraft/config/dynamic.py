@@ -19,6 +19,7 @@ APPLIED_AT_ONCE = frozenset(key.synonyms[0].name for key in TOPIC_CONFIGS.values
 CHANGEABLE = APPLIED_AT_ONCE | {
     "advertised.listeners",
     "background.threads",
+    "cordoned.log.dirs",
     "listener.security.protocol.map",
     "listeners",
     "log.cleaner.backoff.ms",

@@ -246,6 +246,9 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         Allowed("*: broker '1' *", "*.configs.ssl.*", "This node does not serve TLS."),
         Allowed("*: broker '1' True", "*.synonyms*", "Here only the names of one setting are synonyms."),
     ],
+    "describe_newer_configs": [
+        Allowed("*", "*.readOnly", "Settings that this node reads only at its start are read-only."),
+    ],
     "incremental_alter_topic": [
         Allowed("*: append empty*", "*", "Here an empty append to a list changes nothing."),
         Allowed("*e operation*", "*", CRASHES),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from kraft.config.accepted_settings import AcceptedSettings
 from kraft.config.broker import BROKER_CONFIGS, NodeConfig
 from kraft.config.dynamic import APPLIED_AT_ONCE, CHANGEABLE
 from kraft.config.network_settings import ListenerLimits, ListenerSettings
@@ -44,7 +45,12 @@ def setting_classes() -> Mapping[str, type[Any]]:
     """The classes whose fields are broker settings, by the name that NodeConfig has for them, if it has one."""
     hints = get_type_hints(NodeConfig).items()
     held = {name: hint for name, hint in hints if isinstance(hint, type) and hint.__name__.endswith("Settings")}
-    return {**held, "listener_settings": ListenerSettings, "listener_limits": ListenerLimits}
+    return {
+        **held,
+        "listener_settings": ListenerSettings,
+        "listener_limits": ListenerLimits,
+        "accepted": AcceptedSettings,
+    }
 
 
 def render() -> str:

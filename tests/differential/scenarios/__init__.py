@@ -55,6 +55,7 @@ SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         read.alter_replica_log_dirs,
         configs.describe_topic_configs,
         configs.describe_broker_configs,
+        configs.describe_newer_configs,
         configs.incremental_alter_topic,
         configs.alter_resources,
         configs.alter_configs,

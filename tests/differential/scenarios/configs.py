@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from kraft.config.accepted_settings import AcceptedSettings
+from kraft.config.setting import table
 from kraft.messages.registry import ApiKey
 from tests.differential.scenarios.produce import made
 from tests.differential.talk import Talk
@@ -48,6 +50,7 @@ BROKER_KEYS = [
     "replication.quota.window.size.seconds",
     "no.such.key",
 ]
+NEWER_KEYS = ["group.consumer.assignment.interval.ms", "group.share.assignment.interval.ms", *table(AcceptedSettings)]
 
 
 def describe_topic_configs(talk: Talk) -> None:
@@ -77,6 +80,12 @@ def describe_broker_configs(talk: Talk) -> None:
             resource = {"resourceType": BROKER, "resourceName": name, "configurationKeys": BROKER_KEYS}
             body = {"resources": [resource], "includeSynonyms": synonyms}
             talk.sweep(f"broker {name!r} {synonyms}", ApiKey.DESCRIBE_CONFIGS, body)
+
+
+def describe_newer_configs(talk: Talk) -> None:
+    """Settings that Kafka 3.9 does not have, or without effect here: their types and defaults."""
+    resource = {"resourceType": BROKER, "resourceName": "1", "configurationKeys": NEWER_KEYS}
+    talk.sweep("newer settings", ApiKey.DESCRIBE_CONFIGS, {"resources": [resource]})
 
 
 #: Apache Kafka's broker applies a change after its response. A new topic that it leads shows that it has caught up.
