@@ -2,12 +2,12 @@
 
 ``uniform`` keeps as much of the previous target assignment as balance allows. If all members subscribe to the same
 topics, the numbers of their partitions differ by one at most. Otherwise each topic is balanced among its subscribers.
+Apache Kafka numbers the members in the order of a hash map, and this module in the order of their ids.
 Sources: ``RangeAssignor``, ``UniformHomogeneousAssignmentBuilder`` and ``UniformHeterogeneousAssignmentBuilder``.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Mapping
 from itertools import chain
 from uuid import UUID
@@ -19,6 +19,8 @@ from kraft.metadata.steps import Steps
 
 _MAX_ROUNDS = 16
 """Apache's ``MAX_ITERATION_COUNT``. How often the heterogeneous assignor balances all topics."""
+_SIGNS = 1 << 127 | 1 << 63
+"""Java orders the two halves of a UUID as signed numbers."""
 
 Shares = dict[str, dict[UUID, set[int]]]
 """The partitions of each member."""
@@ -127,13 +129,7 @@ class _Heterogeneous:
         topics = sorted(self.subscribers, key=self._order)
         for topic_id in topics:
             yield from self._assign_unowned(topic_id)
-        shared = [topic_id for topic_id in topics if len(self.subscribers[topic_id]) > 1]
-        for _ in range(_MAX_ROUNDS):
-            moved = 0
-            for topic_id in shared:
-                moved += yield from self._balance(topic_id)
-            if not moved:
-                break
+        yield from self._balance_all([topic_id for topic_id in topics if len(self.subscribers[topic_id]) > 1])
         shares: Shares = {member.member_id: {} for member in self.members}
         for topic_id, owners in self.owners.items():
             for partition, owner in enumerate(owners):
@@ -142,10 +138,10 @@ class _Heterogeneous:
             yield 1 + len(owners) // 10
         return shares
 
-    def _order(self, topic_id: UUID) -> tuple[float, int, UUID]:
+    def _order(self, topic_id: UUID) -> tuple[float, int, int]:
         """Topics with many partitions for each subscriber come first."""
         subscribers = len(self.subscribers[topic_id])
-        return -self.counts[topic_id] / subscribers, subscribers, topic_id
+        return -self.counts[topic_id] / subscribers, subscribers, topic_id.int ^ _SIGNS
 
     def _keep_previous(self) -> Steps[None]:
         for number, member in enumerate(self.members):
@@ -161,51 +157,116 @@ class _Heterogeneous:
                 yield 1 + len(previous) // 10
 
     def _assign_unowned(self, topic_id: UUID) -> Steps[None]:
-        """Give each partition without an owner to the subscriber with the fewest partitions."""
+        """Give the partitions without an owner to the subscribers with the fewest partitions."""
         owners = self.owners[topic_id]
-        least = [(self.sizes[number], number) for number in self.subscribers[topic_id]]
-        heapq.heapify(least)
-        for partition, owner in enumerate(owners):
-            if owner is None:
-                size, number = least[0]
-                owners[partition] = number
-                self.sizes[number] += 1
-                heapq.heapreplace(least, (size + 1, number))
-                yield 1
+        unowned = [partition for partition, owner in enumerate(owners) if owner is None]
+        yield 1 + len(owners) // 10
+        if not unowned:
+            return
+        loads = _Loads(self.sizes, self.subscribers[topic_id])
+        for partition in unowned:
+            number = loads.least()
+            owners[partition] = number
+            self.sizes[number] += 1
+            yield 1
+
+    def _balance_all(self, topics: list[UUID]) -> Steps[None]:
+        """Balance one topic after the other until no partition has moved since the last topic that lost one."""
+        last = None
+        for _ in range(_MAX_ROUNDS):
+            for topic_id in topics:
+                if topic_id == last:
+                    return
+                moves = yield from self._balance(topic_id)
+                if moves or last is None:
+                    last = topic_id
 
     def _balance(self, topic_id: UUID) -> Steps[int]:
         """Move partitions from subscribers with many to those with few. Return the number of moves."""
         owners, numbers = self.owners[topic_id], self.subscribers[topic_id]
-        sizes = [self.sizes[number] for number in numbers]
+        loads = _Loads(self.sizes, numbers)
         yield 1 + len(numbers) // 10
-        if max(sizes) - min(sizes) <= 1:
+        if loads.spread() <= 1:
             return 0
         held: dict[int, list[int]] = {}
         for partition, owner in enumerate(owners):
             assert owner is not None
             held.setdefault(owner, []).append(partition)
         yield 1 + len(owners) // 10
-        least = [(self.sizes[number], number) for number in numbers]
-        most = [(-self.sizes[number], -number) for number in held]
-        heapq.heapify(least)
-        heapq.heapify(most)
         moves = 0
-        while most:
-            giver = -most[0][1]
-            size, taker = least[0]
-            if self.sizes[giver] - size <= 1:
+        while not loads.is_balanced():
+            giver = loads.most()
+            while giver is not None and not held.get(giver):
+                loads.exclude()
+                yield 1
+                giver = loads.most()
+            if giver is None:
                 break
-            owners[held[giver].pop()] = taker
+            partition, taker = held[giver].pop(), loads.least()
+            if loads.is_balanced():
+                break
+            owners[partition] = taker
             self.sizes[giver] -= 1
             self.sizes[taker] += 1
-            heapq.heapreplace(least, (size + 1, taker))
-            if held[giver]:
-                heapq.heapreplace(most, (-self.sizes[giver], -giver))
-            else:
-                heapq.heappop(most)
             moves += 1
             yield 1
         return moves
+
+
+class _Loads:
+    """The subscribers of a topic, by the number of their partitions, which the caller changes as it moves them.
+
+    Two ranges grow towards each other. The least loaded members have ``low`` partitions, and each of them gets one
+    before any gets a second. The most loaded have ``high``, and each of them gives one before any gives a second.
+    """
+
+    def __init__(self, sizes: list[int], subscribers: list[int]) -> None:
+        self._sizes = sizes
+        self._order = sorted(subscribers, key=lambda number: (sizes[number], number))
+        self._low, self._high = sizes[self._order[0]] - 1, sizes[self._order[-1]] + 1
+        self._low_end = self._low_next = 0
+        self._high_start = self._high_end = len(self._order)
+        self._high_next = len(self._order) - 1
+
+    def spread(self) -> int:
+        """Return how many partitions the most loaded member has more than the least loaded one."""
+        return self._sizes[self._order[-1]] - self._sizes[self._order[0]]
+
+    def is_balanced(self) -> bool:
+        return self._high - self._low <= 1
+
+    def least(self) -> int:
+        """Return the member that gets the next partition."""
+        if self._low_next >= self._low_end:
+            self._low += 1
+            while self._low_end < len(self._order) and self._sizes[self._order[self._low_end]] == self._low:
+                self._low_end += 1
+            self._low_next = 0
+        number = self._order[self._low_next]
+        self._low_next += 1
+        return number
+
+    def most(self) -> int | None:
+        """Return the member that gives the next partition. None if all are excluded."""
+        if self._high_next < self._high_start:
+            if self._high_end <= self._high_start and self._high_start > 0:
+                self._high = self._sizes[self._order[self._high_start - 1]]
+            else:
+                self._high -= 1
+            while self._high_start > 0 and self._sizes[self._order[self._high_start - 1]] == self._high:
+                self._high_start -= 1
+            self._high_next = self._high_end - 1
+        if self._high_next < 0:
+            return None
+        number = self._order[self._high_next]
+        self._high_next -= 1
+        return number
+
+    def exclude(self) -> None:
+        """Exclude the member that :meth:`most` has returned: it has no partition of the topic to give."""
+        place, end = self._high_next + 1, self._high_end - 1
+        self._order[place], self._order[end] = self._order[end], self._order[place]
+        self._high_end = end
 
 
 Assignor = Callable[[list[AssignedMember], Mapping[UUID, int]], Steps[Shares]]
