@@ -295,6 +295,14 @@ class TestStaticMembers:
         assert desk.answers[waiting].error_code == ErrorCode.FENCED_INSTANCE_ID
         assert desk.group().state is GroupState.PREPARING_REBALANCE
 
+    def test_a_return_with_too_few_in_sync_is_refused_and_fences_nobody(self, desk: Desk) -> None:
+        """Apache appends the new id to the log first: NOT_ENOUGH_REPLICAS becomes COORDINATOR_NOT_AVAILABLE."""
+        [old] = self.entered(desk, "i")
+        desk.may_write = False
+        assert desk.answers[desk.join(instance="i")].error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert list(desk.group().members) == [old]
+        assert desk.heartbeat(old, 1, "i") == ErrorCode.NONE
+
     def test_an_unused_instance_id_is_unknown(self, desk: Desk) -> None:
         [member_id] = self.entered(desk, "i")
         assert desk.answers[desk.join(member_id, instance="x")].error_code == ErrorCode.UNKNOWN_MEMBER_ID

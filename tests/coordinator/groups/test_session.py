@@ -82,6 +82,13 @@ class TestSync:
         assert {desk.answers[token].error_code for token in tokens} == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
         assert not desk.written
 
+    def test_a_follower_that_syncs_after_the_refusal_joins_again(self, desk: Desk) -> None:
+        leader, follower = joined(desk)
+        desk.may_write = False
+        refused = desk.sync(leader, 1, {leader: b"l"})
+        assert desk.answers[refused].error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert desk.answers[desk.sync(follower, 1)].error_code == ErrorCode.REBALANCE_IN_PROGRESS
+
     def test_an_assignment_above_max_message_bytes_is_refused_and_not_appended(self, desk: Desk) -> None:
         """Apache's ``storeGroup``: MESSAGE_TOO_LARGE becomes UNKNOWN_SERVER_ERROR, then ``maybePrepareRebalance``."""
         leader, follower = joined(desk)

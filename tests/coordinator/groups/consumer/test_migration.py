@@ -325,6 +325,21 @@ def test_parked_requests_are_answered_at_the_upgrade() -> None:
     assert held(member, first, second) == [0, 1]
 
 
+def test_a_parked_sync_is_answered_at_the_upgrade() -> None:
+    """Apache: ``completeAllSyncFutures(REBALANCE_IN_PROGRESS)``. The leader had not assigned yet."""
+    desk = ConsumerDesk(t=2)
+    clients = [ClassicConsumer(desk), ClassicConsumer(desk)]
+    desk.gather()
+    assert [client.joined() for client in clients] == [0, 0]
+    [follower] = [client for client in clients if not client.leads]
+    parked = desk.sync(follower.member_id, follower.generation)
+    assert parked not in desk.answers
+    member = Member(desk, "m1")
+    assert desk.answers[parked].error_code == CODES.REBALANCE_IN_PROGRESS
+    converge(desk, [member], clients)
+    assert held(member, *clients) == [0, 1]
+
+
 def test_a_classic_member_that_does_not_join_again_is_fenced() -> None:
     """Apache: the join timeout begins with the first REBALANCE_IN_PROGRESS, and is the rebalance timeout."""
     desk = ConsumerDesk(t=2)
