@@ -231,6 +231,9 @@ def _states_of_group_deleted(step: Step, shares: ShareGroups, request: DeleteSta
         step.reply(request.token, _deleted(request.group_id, ErrorCode.GROUP_ID_NOT_FOUND))
     elif group.members:
         step.reply(request.token, _deleted(request.group_id, ErrorCode.NON_EMPTY_GROUP))
+    elif group.states.initialized or group.states.initializing:
+        # Members came and went meanwhile.
+        yield from delete_group(step, shares, request.group_id, request.token)
     else:
         yield from _bury(step, shares, request.group_id, request.token)
 

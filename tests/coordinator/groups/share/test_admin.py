@@ -20,7 +20,7 @@ from kraft.messages.delete_share_group_offsets_request import (
     DeleteShareGroupOffsetsRequestTopic,
 )
 from kraft.wire.errors import ErrorCode, KafkaError
-from tests.coordinator.groups.share.desk import GROUP, ShareDesk, Sharer, T
+from tests.coordinator.groups.share.desk import GROUP, ShareDesk, Sharer, T, U
 
 ALL = {T: StateTopic("t", frozenset({0, 1}))}
 
@@ -60,6 +60,21 @@ class TestDeleteGroups:
         assert desk.core.shares.groups == desk.core.shares.committed == {}
         desk.restart()
         assert desk.core.shares.groups == {}
+
+    def test_the_states_that_a_member_needed_meanwhile_go_too(self) -> None:
+        desk = ShareDesk(t=1, u=1)
+        desk.settle_all(Sharer(desk, "m"))
+        desk.beat("m", -1)
+        token = desk.send(self.REQUEST, 2)
+        deletion = desk.state_requests.pop()
+        desk.settle_all(Sharer(desk, "n", topics=["u"]))
+        desk.beat("n", -1)
+        desk.state_requests.append(deletion)
+        desk.answer_states()
+        (request,) = desk.answer_states()
+        assert isinstance(request, DeleteStates)
+        assert U in request.partitions
+        assert [each.error_code for each in desk.answers[token].results] == [0]
 
     def test_it_waits_for_the_states_that_are_being_initialized(self) -> None:
         """They would outlive the group. Then the share coordinator fences a new group, whose epochs are lower."""
