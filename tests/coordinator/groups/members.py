@@ -170,6 +170,8 @@ class SimulatedConsumer(SimulatedMember):
     def reconcile(self) -> None:
         assert self.target is not None
         target, self.target = self.target, None
+        if not self.owns.keys() <= target:
+            self.commits.disconnect()  # a consumer waits for its commits before it gives up partitions
         for partition in sorted(self.owns.keys() - target):
             del self.owns[partition]
         self.take(target)
@@ -242,7 +244,7 @@ class SimulatedClassicConsumer(SimulatedMember):
         self.must_join = True
         self.joined_topics = self.topics
         self.roster: list[JoinGroupResponseMember] = []
-        self.leads = False
+        self.leads = self.skips_assignment = False
         self.must_sync = False
         self.assigned_image: object = None
         self.owned_since = -1
@@ -307,10 +309,12 @@ class SimulatedClassicConsumer(SimulatedMember):
             self.member_id, self.epoch = response.member_id, response.generation_id
             self.must_join, self.must_sync = False, True
             self.leads = response.leader == self.member_id
+            self.skips_assignment = response.skip_assignment
             self.roster = [] if response.skip_assignment else response.members
 
     def sync(self) -> None:
-        self.assigned_image = self.world.image
+        # A static leader that returned keeps the assignment of before. It has to look for news since then.
+        self.assigned_image = None if self.skips_assignment else self.world.image
         assignments = self.world.assigned_by_leader(self.roster) if self.leads else {}
         message = SyncGroupRequest(
             group_id=GROUP,
