@@ -214,6 +214,7 @@ class SimulatedConsumer(SimulatedMember):
         self.sends_all = True
         if code in LOST:
             self.world.counts["fenced members"] += 1
+            self.commits.disconnect()  # they were sent on this connection, before the member joins again
             self.epoch, self.target = 0, None
             self.owns.clear()
         elif code not in RETRIED and code is not ErrorCode.UNRELEASED_INSTANCE_ID:
