@@ -446,6 +446,7 @@ class GroupWorld(WorldOfTopics[GroupDriver]):
         """Let all members that are left act until they own what they should, for a few minutes."""
         self.driver.image_number = len(self.images) - 1
         for _ in range(SETTLING_ROUNDS):
+            self.find_leader()
             for member in self.active:
                 member.act()
                 self.deliver_all()
@@ -454,6 +455,15 @@ class GroupWorld(WorldOfTopics[GroupDriver]):
             if self.unsettled() is None:
                 break
         self.check_replay()
+
+    def find_leader(self) -> None:
+        """Let the classic members join again if none of them knows that it leads. A consumer group names no leader in
+        JoinGroup, and if a returning static member downgrades it, no rebalance follows, here as in Apache Kafka.
+        """
+        classic = [member for member in self.active if isinstance(member, SimulatedClassicConsumer)]
+        if GROUP in self.driver.core.groups and not any(member.leads for member in classic):
+            for member in classic:
+                member.must_join = True
 
     def deliver_all(self) -> None:
         driver = self.driver
