@@ -15,6 +15,7 @@ from kraft.coordinator.groups.core import GroupCoordinator
 from kraft.coordinator.groups.group import GroupState
 from kraft.coordinator.groups.share.group import ShareGroupState
 from kraft.metrics import Registry
+from kraft.metrics.window import Window
 
 _OLD = ("kafka.coordinator.group", "GroupMetadataManager")
 _NEW = ("kafka.server", "group-coordinator-metrics")
@@ -49,6 +50,18 @@ def declare_group_metrics(registry: Registry, groups: Groups) -> None:
         registry.gauge(*_NEW, "share-group-count", partial(total, count), state=share_state.value)
     for is_active, name in ((True, "active"), (False, "loading")):
         registry.gauge(*_NEW, "num-partitions", partial(groups.partition_count, is_active=is_active), state=name)
+
+
+def declare_load_times(registry: Registry, coordinator: str) -> Callable[[float], None]:
+    """Declare how long partitions took to load, in milliseconds. The returned function takes the seconds of one load.
+
+    Sources: ``CoordinatorRuntimeMetricsImpl`` and ``TransactionStateManager``.
+    """
+    times = Window(registry.clock)
+    where = ("kafka.server", f"{coordinator}-coordinator-metrics")
+    registry.gauge(*where, "partition-load-time-avg", lambda: times.average)
+    registry.gauge(*where, "partition-load-time-max", lambda: times.maximum)
+    return lambda seconds: times.record(seconds * 1000)
 
 
 def _in_state(core: GroupCoordinator, *, state: GroupState) -> int:

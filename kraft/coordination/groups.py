@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -118,6 +118,10 @@ class Groups:
     def active_cores(self) -> list[GroupCoordinator]:
         """Return the cores of all loaded partitions that this broker leads."""
         return [shard.core for shard in self._shards.all() if shard.is_active]
+
+    def report_loads(self, report: Callable[[float], None]) -> None:
+        """Have the seconds of each further load of a partition reported."""
+        self._shards.report_load = report
 
     def partition_count(self, *, is_active: bool) -> int:
         """Return how many partitions this broker coordinates, or still loads."""

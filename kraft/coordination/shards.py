@@ -34,7 +34,7 @@ class Shards(Generic[C]):
 
     ``committed`` returns once a loaded partition may be served: when its whole log is committed, because the previous
     leader may have replied from any record. ``before_service`` runs then, before the first request.
-    :class:`Shard` describes ``perform_own`` and ``commit_timeout_s``.
+    :class:`Shard` describes ``perform_own`` and ``commit_timeout_s``. ``report_load`` gets the seconds of each load.
     """
 
     topic: str
@@ -45,6 +45,7 @@ class Shards(Generic[C]):
     perform_own: Callable[[Shard[C], Any], None] = lambda shard, effects: None
     committed: Callable[[HostedPartition], Awaitable[None]] = HostedPartition.all_committed
     before_service: Callable[[Shard[C]], Awaitable[None]] = _nothing
+    report_load: Callable[[float], None] = lambda seconds: None
     _by_index: dict[int, Shard[C]] = attrs.Factory(dict)
     _starting: list[Shard[C]] = attrs.Factory(list)
     _started: trio.Event = attrs.Factory(trio.Event)
@@ -166,7 +167,9 @@ class Shards(Generic[C]):
     async def _load(self, shard: Shard[C]) -> None:
         """Raises DecodeError for a damaged record, KafkaError if the leadership ended, OSError from the log."""
         async with self._loading:
+            began_s = self.world.seconds()
             await shard.load()
+            self.report_load(self.world.seconds() - began_s)
         await self.committed(shard.partition)
         await shard.begin()
         await self.before_service(shard)

@@ -10,11 +10,13 @@ from typing import Final
 import attrs
 
 from kraft.broker.share.partition import ACKNOWLEDGEMENT_TYPES, Acknowledgement, SharePartition
+from kraft.broker.share.runs import StateChange
 from kraft.coordinator.share.state import SharePartitionKey
 from kraft.metrics import MetricName, Registry
 
 _GROUPS: Final = ("kafka.server", "ShareGroupMetrics")
 _PARTITIONS: Final = ("kafka.server", "SharePartitionMetrics")
+_LOCK_TIMEOUTS: Final = "AcquisitionLockTimeoutPerSec"
 _IN_FLIGHT: Final[dict[str, Callable[[SharePartition], int]]] = {
     "InFlightMessageCount": lambda core: core.end_offset - core.start_offset,
     "InFlightBatchCount": lambda core: len(core.runs.items),
@@ -34,8 +36,13 @@ class ShareMetrics:
         self.registry.histogram(*_GROUPS, "PartitionLoadTimeMs", scale=0.001).record(int(took_s * 1e6))
 
     def dropped(self, key: SharePartitionKey, topic: str) -> None:
-        for name in _IN_FLIGHT:
+        for name in (*_IN_FLIGHT, _LOCK_TIMEOUTS):
             self.registry.remove(MetricName(*_PARTITIONS, name, tuple(_tags(key, topic).items())))
+
+    def locks_ended(self, key: SharePartitionKey, topic: str, changes: Iterable[StateChange]) -> None:
+        """Count the records whose acquisition locks timed out."""
+        count = sum(change.last_offset - change.first_offset + 1 for change in changes)
+        self.registry.meter(*_PARTITIONS, _LOCK_TIMEOUTS, **_tags(key, topic)).count += count
 
     def acknowledged(self, batches: Iterable[Acknowledgement]) -> None:
         """Count the records of acknowledgements that were not refused."""

@@ -289,11 +289,13 @@ class SharePartitions:
     def _expire(self) -> None:
         now = trio.current_time()
         self._next_expiry = NO_LOCK
-        for led in self._by_key.values():
+        for key, led in self._by_key.items():
             if led.core is None:
                 continue
             if led.core.deadline <= now:
-                self.write(led, led.core.expire(now))
+                changes = led.core.expire(now)
+                self.metrics.locks_ended(key, led.hosted.topic, changes)
+                self.write(led, changes)
                 led.wake()
             self._next_expiry = min(self._next_expiry, led.core.deadline)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import UUID
 
 import attrs
@@ -64,6 +65,10 @@ class ShareStates:
     def shard_of(self, coordinator_key: str) -> Shard[ShareCoordinator]:
         """Return the active shard of a share partition. Raises KafkaError as :meth:`Shards.shard_of`."""
         return self._shards.shard_of(coordinator_key)
+
+    def report_loads(self, report: Callable[[float], None]) -> None:
+        """Have the seconds of each further load of a partition reported."""
+        self._shards.report_load = report
 
     def apply(self, led: LeaderChanges) -> None:
         """Resign from lost partitions, and take over gained ones."""

@@ -81,6 +81,10 @@ class Transactions:
         """Return the shards of all partitions that this broker leads. Raises KafkaError as :meth:`Shards.loaded`."""
         return self._shards.loaded()
 
+    def report_loads(self, report: Callable[[float], None]) -> None:
+        """Have the seconds of each further load of a partition reported."""
+        self._shards.report_load = report
+
     def apply(self, led: LeaderChanges) -> None:
         """Resign from lost partitions, and take over gained ones."""
         self._shards.apply(led)

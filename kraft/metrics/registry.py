@@ -51,7 +51,7 @@ class Registry:
     def counter(self, group: str, type: str, name: str, **tags: str) -> Counter:
         return self._find(_key(group, type, name, tags), Counter, Counter)
 
-    def meter(self, group: str, type: str, name: str, **tags: str) -> Meter:
+    def meter(self, group: str, type: str, name: str, /, **tags: str) -> Meter:
         return self._find(_key(group, type, name, tags), Meter, lambda: Meter(self.clock))
 
     def histogram(self, group: str, type: str, name: str, *, scale: float = 1.0, **tags: str) -> Histogram:

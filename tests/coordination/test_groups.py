@@ -10,10 +10,12 @@ import trio
 import trio.testing
 
 from kraft.api import list_groups
+from kraft.coordination.group_metrics import declare_load_times
 from kraft.coordinator.groups.records import CommittedOffset, OffsetRecord
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metadata.update_metadata import LEADER_DURING_DELETE
+from kraft.metrics import Registry
 from kraft.records.record import Record, encode_batch
 from kraft.storage.log import Log
 from kraft.wire.errors import ErrorCode
@@ -69,6 +71,8 @@ class TestLoading:
         """A follower without a response for ``controller.quorum.fetch.timeout.ms`` elects another controller."""
         async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
             write_commits(desk, 20_000)
+            registry = Registry()
+            desk.groups.report_loads(declare_load_times(registry, "group"))
             await desk.publisher.registered(LEADER_EPOCH)
             turns = 0
             while await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
@@ -79,6 +83,8 @@ class TestLoading:
             assert turns >= 20
             found = await desk.committed()
             assert isinstance(found, dict)
+            for name in ("partition-load-time-avg", "partition-load-time-max"):
+                assert registry.get(f"kafka.server:type=group-coordinator-metrics,name={name}").value > 0
 
     async def test_a_leader_that_goes_meanwhile_stops_reading(self, tmp_path: Path) -> None:
         async with desk_in(tmp_path) as desk:

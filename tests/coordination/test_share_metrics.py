@@ -6,13 +6,20 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+import trio
+import trio.testing
 
 from kraft.coordination.group_metrics import declare_group_metrics
 from kraft.coordination.groups import Groups
-from kraft.metrics import Histogram, Registry
+from kraft.metrics import Histogram, Meter, Registry
 from tests.api.shares import ACCEPT, GROUP, RELEASE, share_broker
 from tests.coordination.test_group_metrics import Cores
 from tests.coordinator.groups.share.desk import ShareDesk, Sharer
+
+
+@pytest.fixture
+def autojump_clock() -> trio.testing.MockClock:
+    return trio.testing.MockClock(autojump_threshold=0)
 
 
 async def test_records_in_flight_and_acknowledgements_are_counted(tmp_path: Path) -> None:
@@ -42,6 +49,22 @@ async def test_records_in_flight_and_acknowledgements_are_counted(tmp_path: Path
         await member.fetch(epoch=-1)
         with pytest.raises(KeyError):
             in_flight("Message")
+
+
+async def test_records_whose_locks_time_out_are_counted(tmp_path: Path, autojump_clock: object) -> None:
+    """KIP-1103: ``AcquisitionLockTimeoutPerSec`` counts records."""
+    async with share_broker(tmp_path) as desk:
+        await desk.initialize()
+        desk.produce(b"a", b"b", b"c")
+        member = desk.member("m")
+        assert await member.acquired() == [(0, 2, 1)]
+        await member.acknowledge([(0, 0, [ACCEPT])])
+        await trio.sleep(31)
+        tags = f"group={GROUP},topic={desk.broker.partition.topic},partition=0"
+        name = f"kafka.server:type=SharePartitionMetrics,name=AcquisitionLockTimeoutPerSec,{tags}"
+        timeouts = desk.context.shares.metrics.registry.get(name)
+        assert isinstance(timeouts, Meter)
+        assert timeouts.count == 2
 
 
 def test_share_groups_are_counted_by_state() -> None:
