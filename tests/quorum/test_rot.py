@@ -152,6 +152,7 @@ def flips(batch: bytes) -> Iterator[tuple[int, int]]:
         yield from ((position, bit) for bit in bits)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("last_stop", LastStop)
 async def test_a_flipped_bit_in_the_log_is_refused(tmp_path: Path, last_stop: LastStop) -> None:
     """With file, position and offset. After a power cut the last batch may be cut instead, after nothing else."""

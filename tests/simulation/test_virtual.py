@@ -416,6 +416,7 @@ async def _history(directory: Path, seed: int) -> list[tuple[float, str]]:
     return history
 
 
+@pytest.mark.no_cover
 def test_the_same_seed_gives_the_same_history(tmp_path: Path) -> None:
     """The canary of ``virtual_time``: what makes a run repeatable is not Trio's public face."""
     first, again, other = [

@@ -60,6 +60,7 @@ def run(directory: str, seed: int) -> str:
     return digest.hexdigest()
 
 
+@pytest.mark.no_cover
 def test_a_seed_writes_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     """The canary of whole nodes: metadata, records and times are those of the seed, whatever the hash seed."""
     here = [run(str(tmp_path / name), seed) for name, seed in (("a", 1), ("b", 1), ("c", 2))]
