@@ -95,7 +95,8 @@ class ConsumerGroup:
 
     def take(self, member: ConsumerMember, response: ConsumerGroupHeartbeatResponse) -> None:
         """Take a response. The group is stable once all members have the same epoch, have reported their partitions,
-        and own each one once.
+        own each one once, and have equal shares, give or take one. Between two assignments
+        (``group.consumer.assignment.interval.ms``) a new member has none.
         """
         before = member.epoch, member.must_report, member.partitions
         member.take(response)
@@ -103,7 +104,8 @@ class ConsumerGroup:
             return
         if all(each.epoch == member.epoch and not each.must_report for each in self.members):
             owned = [partition for each in self.members for partition in each.partitions]
-            self.is_stable = len(owned) == len(set(owned)) == self.partitions
+            shares = [len(each.partitions) for each in self.members]
+            self.is_stable = len(owned) == len(set(owned)) == self.partitions and max(shares) - min(shares) <= 1
 
 
 def until_stable(groups: Sequence[ConsumerGroup], connections: int) -> list[Client]:

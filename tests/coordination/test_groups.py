@@ -32,6 +32,7 @@ from tests.coordination.desk import (
     settle,
     topic_records,
 )
+from tests.support.rounds import Rounds
 
 
 @pytest.fixture
@@ -74,13 +75,12 @@ class TestLoading:
             registry = Registry()
             desk.groups.report_loads(declare_load_times(registry, "group"))
             await desk.publisher.registered(LEADER_EPOCH)
-            turns = 0
-            while await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-                answer = await desk.send(list_groups, ListGroupsRequest(), 5)
-                assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-                turns += 1
-                await trio.lowlevel.checkpoint()
-            assert turns >= 20
+            with Rounds() as rounds:
+                while await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                    answer = await desk.send(list_groups, ListGroupsRequest(), 5)
+                    assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+                    await trio.lowlevel.checkpoint()
+            assert rounds.now >= 20
             found = await desk.committed()
             assert isinstance(found, dict)
             for name in ("partition-load-time-avg", "partition-load-time-max"):

@@ -15,6 +15,7 @@ from kraft.world.turns import (
     line_of_node,
     pause_long_work,
 )
+from tests.support.rounds import Rounds
 from tests.support.steps import steps_of_this_task
 
 
@@ -136,35 +137,25 @@ async def test_a_cancelled_task_leaves_the_line() -> None:
         await give_turn()
 
 
-class Rounds(trio.abc.Instrument):
-    """Counts the rounds of the scheduler."""
-
-    now = 0
-
-    def after_io_wait(self, timeout: float) -> None:
-        self.now += 1
-
-
 async def test_long_work_pauses_while_a_request_of_the_control_plane_goes_on() -> None:
     """pause_long_work: "Let the next round of the scheduler pass without a slice of long work"."""
-    rounds, slices, pauses = Rounds(), list[int](), list[int]()
-    trio.lowlevel.add_instrument(rounds)
+    slices, pauses = list[int](), list[int]()
 
     async def long_work() -> None:
         while True:
             slices.append(rounds.now)
             await give_turn()
 
-    async with trio.open_nursery() as nursery:
-        for _ in range(3):
-            nursery.start_soon(long_work)
-        for number in range(300):
-            if number % 10 == 9:
-                pauses.append(rounds.now)
-                pause_long_work()
-            await trio.lowlevel.checkpoint()
-        nursery.cancel_scope.cancel()
-    trio.lowlevel.remove_instrument(rounds)
+    with Rounds() as rounds:
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(long_work)
+            for number in range(300):
+                if number % 10 == 9:
+                    pauses.append(rounds.now)
+                    pause_long_work()
+                await trio.lowlevel.checkpoint()
+            nursery.cancel_scope.cancel()
     assert not {each + 1 for each in pauses} & set(slices)
     assert len(slices) > 200
 
