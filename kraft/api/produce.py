@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -108,7 +109,7 @@ async def _append(produced: _Produced, message: ProduceRequest, named: _Named) -
             if spent >= _SLICE_BYTES:
                 spent = 0
                 await give_turn()
-    if produced.long or produced.uncommitted:
+    if produced.long or produced.unflushed or produced.uncommitted:
         return Parked(partial(_later, produced, message, response))
     return produced.unanswered() if message.acks == 0 else response
 
@@ -153,6 +154,7 @@ async def _later(
     produced: _Produced, message: ProduceRequest, response: ProduceResponse
 ) -> ProduceResponse | ResponseAction:
     await produced.append_long()
+    await produced.flush()
     if message.acks == 0:
         return produced.unanswered()
     await produced.commit(trio.current_time() + message.timeout_ms / 1000)
@@ -195,7 +197,7 @@ class _Uncommitted:
 
 
 class _Produced:
-    """The partitions of one request: appended, waiting for a longer append, or waiting to be committed."""
+    """The partitions of one request: appended, waiting for a longer append or a flush, or waiting to be committed."""
 
     def __init__(self, broker: BrokerContext, acks: int, version: int, wanted: Unverified | None = None) -> None:
         self._broker = broker
@@ -204,6 +206,7 @@ class _Produced:
         self._version = version
         self._failed = False
         self.long: list[tuple[PartitionProduceResponse, LongAppend]] = []
+        self.unflushed: list[tuple[PartitionProduceResponse, HostedPartition]] = []
         self.uncommitted: list[_Uncommitted] = []
 
     def append(self, name: str, topic_id: UUID, data: PartitionProduceData) -> PartitionProduceResponse:
@@ -246,6 +249,14 @@ class _Produced:
                 self._appended(answer, batch.partition, appended)
             await turns.spend(_cost(len(batch.buffer), OPEN_FILES.opened - opened))
 
+    async def flush(self) -> None:
+        """Flush the logs that have ``flush.messages`` unflushed records. Kafka does that before the response, too."""
+        with suppress(OSError):
+            await self._broker.replicas.flush_due([partition for _, partition in self.unflushed])
+        for answer, partition in self.unflushed:
+            if partition.log.failure is not None:
+                self._refuse(answer, partition.topic, partition, partition.log.failure)
+
     async def commit(self, deadline: float) -> None:
         """Wait until the records are committed, or set the errors of the response. The records stay in the log."""
         for each in self.uncommitted:
@@ -266,6 +277,8 @@ class _Produced:
     def _appended(self, answer: PartitionProduceResponse, partition: HostedPartition, appended: AppendInfo) -> None:
         answer.base_offset, answer.log_append_time_ms = appended.base_offset, appended.log_append_time_ms
         answer.log_start_offset = appended.log_start_offset
+        if partition.log.must_flush:
+            self.unflushed.append((answer, partition))
         if self._acks == ACKS_ALL and partition.high_watermark <= appended.last_offset:
             self.uncommitted.append(_Uncommitted(answer, partition, appended.last_offset + 1))
 

@@ -100,6 +100,7 @@ class MarkerWriter:
                 return result
             await self.replicas.make_ids_durable([partition])
             appended = await partition.append_marker(marker.producer_id, marker.producer_epoch, end, self.clock)
+            await self.replicas.flush_due([partition])
         except KafkaError as refused:
             result.error_code = _code(refused)
         except OSError as failure:

@@ -254,6 +254,8 @@ class Shard(Generic[C]):
         if self.partition.leadership is not self._leadership:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         end_offset = self.partition.append(bytearray(batch), now_ms).last_offset + 1
+        if self.partition.log.must_flush:
+            self.partition.log.flush_at_once()  # one batch, and nothing may overtake its response
         self._limit(effects)
         if not self._uncommitted:
             self._stop_watching = self.partition.watch(self._woken)

@@ -295,6 +295,7 @@ class Fetcher:
                 self._followed[partition] = self._followed.pop(partition)  # so that others come first
             requested = attrs.evolve(requested, offset=piece.end_offset)
             await turns.spend(piece.cost)
+        await self.replicas.flush_due([partition])
         if self.throttle.applies_to(partition):
             self.throttle.record(len(records))
         if self._is_current(requested):

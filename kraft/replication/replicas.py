@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from uuid import UUID
 
@@ -28,12 +28,12 @@ from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition, Partitions
 from kraft.replication.checkpoints import FILES, Checkpoints
+from kraft.replication.flushes import run_flushes
 from kraft.replication.opener import CREATED_AT_ONCE, NOTHING_CHECKPOINTED, Opener
 from kraft.replication.partition import HostedPartition
 from kraft.storage.checkpoint import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, TopicPartition
 from kraft.storage.directory import LogDirectory
 from kraft.storage.errors import StorageError
-from kraft.storage.flush import Flush
 from kraft.storage.future import settle_futures
 from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
@@ -56,8 +56,6 @@ _ASSIGNED_IN_A_ROW = 10
 _CONDITIONS_IN_A_ROW = 200
 _LOOKS_IN_A_ROW = 2000
 """The same for the partitions that get new roles or conditions, and for those that are looked up."""
-_SYNCED_AT_ONCE = 8
-"""Not a Kafka setting. The logs that are synced at the same time: a file system commits such syncs together."""
 
 
 @attrs.frozen
@@ -483,36 +481,6 @@ class Replicas:
 
     # Durability.
 
-    async def sync(self, partitions: Iterable[HostedPartition], begin: Callable[[Log], Flush]) -> None:
-        """Run the flush that ``begin`` returns for each log, on worker threads. After a failure a log rejects appends.
-
-        Raises:
-            OSError: The first failure, after the end of all flushes. Those of deleted partitions do not count.
-        """
-        failures: list[OSError] = []
-        waiting = iter(partitions)
-
-        async def sync_one_by_one() -> None:
-            for partition in waiting:
-                log = partition.log  # another one may take its place meanwhile
-                try:
-                    flush = begin(log)
-                    if not flush.is_empty:
-                        await self.world.in_thread(self.world.sync, flush)
-                except OSError as error:
-                    if self.holds(partition):
-                        log.failure = error
-                        failures.append(error)
-                else:
-                    log.flushed(flush)
-                await trio.lowlevel.checkpoint()
-
-        async with trio.open_nursery() as nursery:
-            for _ in range(_SYNCED_AT_ONCE):
-                nursery.start_soon(sync_one_by_one, name="sync")
-        if failures:
-            raise failures[0]
-
     async def make_ids_durable(self, partitions: Iterable[HostedPartition]) -> None:
         """Sync the topic ids of new logs on worker threads. Their first append would do so in the event loop.
 
@@ -521,7 +489,17 @@ class Replicas:
         new = [each for each in partitions if each.log.has_unsynced_id]
         if new:
             with suppress(OSError):
-                await self.sync(new, lambda log: log.begin_flush(0))
+                await run_flushes(new, lambda log: log.begin_flush(0), self.world, self.holds)
+
+    async def flush_due(self, partitions: Iterable[HostedPartition]) -> None:
+        """Flush the logs that have ``flush.messages`` records since their last flush, on worker threads.
+
+        Raises:
+            OSError: A flush failed. That log rejects appends.
+        """
+        due = [each for each in partitions if each.log.must_flush]
+        if due:
+            await run_flushes(due, Log.begin_flush, self.world, self.holds)
 
     # Checkpoints, at intervals and at the end.
 
@@ -575,7 +553,7 @@ class Replicas:
         for partition in partitions:
             partition.log.complete()  # before the syncs: while they run, a file system lets new files wait
             await trio.lowlevel.checkpoint()
-        await self.sync(partitions, Log.begin_close)
+        await run_flushes(partitions, Log.begin_close, self.world, self.holds)
         for partition in partitions:
             partition.log.abandon()
         await self.write_checkpoints()

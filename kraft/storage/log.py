@@ -183,6 +183,11 @@ class Log:
         """Size of the log files in bytes."""
         return sum(segment.size for segment in self.segments)
 
+    @property
+    def must_flush(self) -> bool:
+        """Whether the log has ``flush.messages`` records since its last flush. The caller of an append looks at it."""
+        return self.log_end_offset - self.recovery_point >= self.config.flush_messages
+
     def assign_topic_id(self, topic_id: UUID) -> None:
         """Write ``partition.metadata``. The next flush makes it durable, or the first append."""
         partition_metadata.write_topic_id(self.directory, topic_id)
@@ -310,14 +315,12 @@ class Log:
             self._check_remains(active, failure)
             raise
         self.log_end_offset = active.next_offset
-        if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
-            self._flush_at_once(self.log_end_offset)
 
     def _segment_for(self, buffer: Buffer, batches: Sequence[AppendedBatch], base_offset: int, now_ms: int) -> Segment:
         """Return the segment that takes the append."""
         self._check_sound()
         if self.has_unsynced_id:
-            self._flush_at_once(0)
+            self.flush_at_once(0)
         active = self.segments[-1]
         if active.size and self._must_roll(active, len(buffer), batches, now_ms):
             active = self.roll(base_offset)
@@ -333,7 +336,8 @@ class Log:
         if self.is_closed:
             raise FileNotFoundError(errno.ENOENT, "the log is closed", self.directory)
 
-    def _flush_at_once(self, offset: int) -> None:
+    def flush_at_once(self, offset: int | None = None) -> None:
+        """Flush, and wait for the disk. After a failure the log rejects appends. Raises OSError."""
         try:
             self.flush(offset)
         except OSError as failure:

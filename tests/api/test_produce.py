@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import struct
+import threading
 import time
 import uuid
 from pathlib import Path
 
+import attrs
 import pytest
 import trio
 
@@ -18,6 +20,7 @@ from kraft.records.compression import Compression
 from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.rpc.client import Connection, connect
 from kraft.storage import segment
+from kraft.storage.flush import Flush
 from kraft.storage.open_files import OPEN_FILES
 from kraft.testing import EmbeddedCluster, embedded_node
 from kraft.wire.errors import ErrorCode
@@ -380,3 +383,33 @@ async def test_the_first_appends_to_many_logs_leave_turns_to_other_tasks(
             await reply.wait()
         assert steps.count >= count // 5
         assert [each.log.log_end_offset for each in broker.replicas.all()] == [1] * count
+
+
+@pytest.mark.parametrize("acks", [0, 1, -1])
+async def test_flush_messages_leaves_the_event_loop_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, acks: int
+) -> None:
+    """``flush.messages``: the records are durable before the response, as in UnifiedLog.append. A client may ask for it
+    on 10,000 partitions at once.
+    """
+    count, sound, flushed_in = 20, Flush.run, list[int]()
+
+    def run(flush: Flush) -> None:
+        flushed_in.append(threading.get_ident())
+        sound(flush)
+
+    data = [PartitionProduceData(index, batch(b"a")) for index in range(count)]
+    message = ProduceRequest(None, acks, topic_data=[TopicProduceData(TOPIC, partition_data=data)])
+    info = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
+    async with leader_in(tmp_path, count) as broker:
+        await broker.replicas.make_ids_durable(broker.replicas.all())
+        monkeypatch.setattr(Flush, "run", run)
+        for expected in (0, count):
+            reply = await at_broker(serving(broker.replicas), Request(0, 9, 0, "t", b"", 0, info), message)
+            if isinstance(reply, Parked):
+                await reply.wait()
+            assert len(flushed_in) == expected
+            for each in broker.replicas.all():
+                each.log.config = attrs.evolve(each.log.config, flush_messages=2)
+        assert threading.get_ident() not in flushed_in
+        assert [each.log.recovery_point for each in broker.replicas.all()] == [2] * count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 
 import pytest
@@ -14,12 +15,13 @@ from kraft.messages.write_txn_markers_request import (
 )
 from kraft.records.batch import iter_headers
 from kraft.rpc.client import Connection
+from kraft.storage.flush import Flush
 from kraft.testing import embedded_node
 from kraft.wire.errors import ErrorCode
 from tests.api.transactions import PRODUCER, READ_COMMITTED, UNVERIFIED, end, write
 from tests.support.nodes import connected
 from tests.support.steps import steps_of_tasks
-from tests.support.talk import batch, fetch, list_offset, produce, records_in
+from tests.support.talk import batch, create, fetch, list_offset, produce, records_in
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
@@ -62,6 +64,21 @@ async def test_many_markers_leave_turns_to_other_requests() -> None:
             await broker.request(WriteTxnMarkersRequest(markers=markers), 1)
         # Slices of 20: three costs for a marker at the append, and one at the commit.
         assert steps.count >= (3 + 1) * 1000 // 20
+
+
+async def test_a_marker_is_durable_before_its_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``flush.messages``."""
+    flushed, sound = set[str](), Flush.run
+
+    def run(flush: Flush) -> None:
+        sound(flush)
+        flushed.update(os.path.basename(os.path.dirname(each.path)) for each in flush.files)
+
+    async with embedded_node() as node, connected(node) as broker:
+        await create(broker, "orders", configs={"flush.messages": "1"})
+        monkeypatch.setattr(Flush, "run", run)
+        assert await end(broker, "orders") == [ErrorCode.NONE]
+        assert "orders-0" in flushed
 
 
 async def test_an_earlier_producer_epoch_is_fenced(broker: Connection, topic: str) -> None:

@@ -259,6 +259,13 @@ class TestLongWork:
             assert turns >= 3 * MANY // 500
             assert await waiting.wait() == ErrorCode.NONE
 
+    async def test_flush_messages_of_the_topic_is_kept(self, tmp_path: Path) -> None:
+        """``flush.messages``: a commit is durable before its response."""
+        async with desk_in(tmp_path, replicas=(LEADER,), log_flush_interval_messages="1") as desk:
+            await desk.lead()
+            assert await desk.commit(5) == ErrorCode.NONE
+            assert desk.partition.log.recovery_point == desk.partition.log.log_end_offset > 0
+
     async def test_nothing_shows_before_it_is_committed(self, tmp_path: Path) -> None:
         async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
             await desk.lead()

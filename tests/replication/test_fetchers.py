@@ -161,6 +161,21 @@ async def test_a_follower_appends_the_records_and_fetches_from_its_end(tmp_path:
         await until(lambda: broker.partition.high_watermark == 2)
 
 
+async def test_a_follower_flushes_before_it_fetches_again(tmp_path: Path) -> None:
+    """``flush.messages``. Its next Fetch says that it has the records, and may commit them."""
+    leader = Leader()
+
+    def say(wanted: FetchPartition) -> PartitionData:
+        log = broker.partition.log
+        log.config = attrs.evolve(log.config, flush_messages=1)
+        return PartitionData(records=batches(0, b"a", b"b"))
+
+    leader.say(say)
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(leader.asked) >= 2)
+        assert (leader.last.fetch_offset, broker.partition.log.recovery_point) == (2, 2)
+
+
 async def test_a_follower_writes_a_large_batch_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A response has at least one whole batch, of up to ``max.message.bytes``."""
     monkeypatch.setattr("kraft.replication.fetchers.AT_ONCE_BYTES", 1000)

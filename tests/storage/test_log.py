@@ -438,12 +438,14 @@ def test_a_flush_after_a_truncation_makes_sure_that_dropped_segments_stay_away(t
 
 
 def test_flush_messages(tmp_path: Path) -> None:
-    """``flush.messages``: fsync once so many records were appended."""
+    """``flush.messages``: a flush is due once so many records were appended since the last one."""
     log = open_log(tmp_path, config(flush_messages=3))
     append(log, batch([b"a", b"b"]))
-    assert log.recovery_point == 0
+    assert not log.must_flush
     append(log, batch([b"c"]))
-    assert log.recovery_point == 3
+    assert log.must_flush
+    log.flush_at_once()
+    assert (log.must_flush, log.recovery_point) == (False, 3)
 
 
 def test_a_flush_before_a_truncation_does_not_cover_later_appends(tmp_path: Path) -> None:
@@ -532,8 +534,8 @@ def test_a_segment_that_was_cut_is_flushed_though_nothing_follows_in_it(tmp_path
 
 
 def test_a_flush_includes_one_that_has_not_ended(tmp_path: Path) -> None:
-    """``flush.messages`` may flush at once while maintenance flushes on a thread. Whichever ends first raises the
-    recovery point, so each must have synced the new segment's name, and the epochs."""
+    """``flush.messages`` may flush while maintenance does. Whichever ends first raises the recovery point, so each must
+    have synced the new segment's name, and the epochs."""
     log = open_log(tmp_path, config())
     append(log, batch([b"0"]))
     slow = log.begin_flush()
