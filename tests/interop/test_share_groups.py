@@ -23,7 +23,11 @@ LIMIT_S = 60.0
 RECORDS = 40
 TOPIC = "orders"
 GROUP = "shares"
-SETTINGS = {"offsets_topic_num_partitions": "1", "group_share_heartbeat_interval_ms": "500"}
+SETTINGS = {
+    "offsets_topic_num_partitions": "1",
+    "group_share_heartbeat_interval_ms": "500",
+    "group_share_min_heartbeat_interval_ms": "500",
+}
 
 
 @pytest.fixture
