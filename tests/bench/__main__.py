@@ -5,6 +5,7 @@
     python -m tests.bench                                   everything, printed
     python -m tests.bench --only codec,latency --rounds 7   some of it
     python -m tests.bench --write docs/benchmarks.md        also into the docs
+    python -m tests.bench --only former --former DIR        beside another checkout of this repository
 
 Every round measures all peers, so that a busy minute of the machine affects all of them. A run replaces only its own
 sections; the samples are kept beside the page (``docs/benchmarks.json``).
@@ -24,6 +25,7 @@ from tests.bench import (
     codec,
     commit,
     failover,
+    former,
     groups,
     growth,
     latency,
@@ -39,7 +41,7 @@ from tests.bench import (
 )
 from tests.bench.figures import Report, Section, merged
 from tests.bench.page import render
-from tests.bench.peers import APACHE, KFAKE, KRAFT, TANSU, Peer, Running, find_peers, running
+from tests.bench.peers import APACHE, KFAKE, KRAFT, TANSU, Peer, Running, find_peers, former_commit, running
 
 Measure = Callable[[Sequence[Peer], int], Section]
 """Measures the peers in a number of rounds."""
@@ -61,8 +63,13 @@ def main() -> int:
     peers, missing = find_peers([name for name in (KRAFT, APACHE, TANSU, KFAKE) if name in options.peers])
     for sentence in missing:
         print(sentence, file=sys.stderr)
+    if options.former is not None:
+        peers.append(former_commit(options.former))
     found: dict[str, Section] = {}
     for name in (each for each in SECTIONS if each in options.only):
+        if name == "former" and options.former is None:
+            print("the section `former` needs --former DIR", file=sys.stderr)
+            continue
         print(f"measuring {name} …", file=sys.stderr, flush=True)
         found[name] = SECTIONS[name](peers, options.rounds)
         found[name].notes += missing
@@ -116,6 +123,7 @@ SECTIONS: Mapping[str, Measure] = {
     "groups": groups.measure,
     "shares": shares.measure,
     "small": _with_running_brokers(small.measure),
+    "former": lambda peers, rounds: former.measure(peers, rounds, [SECTIONS[name] for name in former.SECTIONS]),
     spark_connector.NAME: _with_running_brokers(spark_connector.measure),
     "growth": lambda peers, rounds: growth.measure([peer for peer in peers if peer.keeps_on_disk], rounds),
     "commit": lambda _, rounds: commit.measure(rounds),
@@ -135,9 +143,18 @@ def _parse() -> argparse.Namespace:
     )
     everyone = (KRAFT, APACHE, TANSU, KFAKE)
     parser.add_argument("--peers", type=_names(everyone), default=everyone, metavar="A,B", help=", ".join(everyone))
+    parser.add_argument(
+        "--former", type=_checkout, metavar="DIR", help="a checkout of a former commit: one more peer of every section"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="rounds that count; two more warm everybody up")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="the page to write; its samples go beside it")
     return parser.parse_args()
+
+
+def _checkout(text: str) -> Path:
+    if not (Path(text) / "kraft/node/__main__.py").exists():
+        raise argparse.ArgumentTypeError(f"{text!r} is no checkout of this repository")
+    return Path(text)
 
 
 def _names(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:

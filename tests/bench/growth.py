@@ -8,12 +8,11 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from tests.bench.clients import acked_produce_ms, consume, create_topic, delete_topic, produce
 from tests.bench.figures import Section, Table, percentile
 from tests.bench.load import run_load
-from tests.bench.peers import Peer, Running, running
+from tests.bench.peers import Peer, Running, in_turns, running
 
 CONNECTIONS = (1, 10, 100, 500)
 PARTITIONS = (1, 100, 1_000, 5_000)
@@ -38,21 +37,12 @@ def measure(peers: Sequence[Peer], rounds: int) -> Section:
         with running(peers, Path(scratch), SETTINGS) as brokers:
             _warm(brokers)
             for number in range(rounds):
-                order = _in_turns(brokers, number)
+                order = in_turns(brokers, number)
                 _by_connections(order, connections)
                 _by_size(order, sizes)
     partitions = Table("Partitions of one topic", subjects, base="Apache")
     notes = _by_partitions(peers, partitions, rounds)
     return Section("growth", [connections, partitions, sizes], [], notes)
-
-
-_T = TypeVar("_T")
-
-
-def _in_turns(subjects: Sequence[_T], number: int) -> Sequence[_T]:
-    """Return the subjects in the order of a round: each is the first one in its turn."""
-    first = number % len(subjects)
-    return [*subjects[first:], *subjects[:first]]
 
 
 def _warm(brokers: Sequence[Running]) -> None:
@@ -104,7 +94,7 @@ def _by_partitions(peers: Sequence[Peer], table: Table, rounds: int) -> list[str
     for count in PARTITIONS:
         if count not in left_out:
             for number in range(rounds):
-                for peer in _in_turns(peers, number):
+                for peer in in_turns(peers, number):
                     print(f"  {count} partitions, {peer.name}", file=sys.stderr, flush=True)
                     _with_partitions(peer, count, table)
     return [f"{count} partitions were left out: only {allowed} files may be open here." for count in left_out]

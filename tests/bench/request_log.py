@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.bench.clients import create_topic
 from tests.bench.figures import Section, Table, ratio_goal
 from tests.bench.load import run_load
-from tests.bench.peers import KRAFT, Running, find_peers
+from tests.bench.peers import KRAFT, Running, find_peers, in_turns
 
 OFF, FILE, FILE_ALL, TOPIC, TOPIC_ALL = "off", "files", "files, every request", "topic", "topic, every request"
 LOGS: Mapping[str, dict[str, str]] = {
@@ -43,14 +43,12 @@ def measure(rounds: int) -> Section:
             nodes[name] = kraft.start(scratch / str(number), settings)
             stack.callback(nodes[name].stop)
         topics = {name: create_topic(node.bootstrap_servers, PARTITIONS) for name, node in nodes.items()}
-        order = [*LOGS]
         for number in range(rounds + WARM_UP_ROUNDS):
-            for name in order:
+            for name in in_turns([*LOGS], number):
                 per_s, cpu_us = _once(nodes[name], topics[name])
                 if number >= WARM_UP_ROUNDS:
                     rate.add(name, per_s)
                     cpu.add(name, cpu_us)
-            order.append(order.pop(0))
     goals = [
         ratio_goal(
             f"throughput with the request log in {where} at least {LEAST_THROUGHPUT} of that without",

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.bench.clients import create_topic, delete_topic
 from tests.bench.figures import Section, Table
 from tests.bench.load import Load, run_load
-from tests.bench.peers import APACHE, Running
+from tests.bench.peers import APACHE, Running, in_turns
 from tests.bench.profiled import profile_of, profiled_kraft
 
 REQUESTS = 20_000
@@ -30,7 +30,7 @@ def measure(brokers: Sequence[Running], rounds: int) -> Section:
     topics = {broker.name: create_topic(broker.bootstrap_servers, PARTITIONS) for broker in brokers}
     generator: list[float] = []
     for number in range(rounds + WARM_UP_ROUNDS):
-        for broker in brokers:
+        for broker in in_turns(brokers, number):
             for depth, words in ((1, "one in flight"), (PIPELINED, f"{PIPELINED} in flight")):
                 before = broker.cpu_s()
                 load = _load(broker.port, topics[broker.name], depth)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.bench.clients import create_topic, first_record_ms, produce
 from tests.bench.figures import Goal, Row, Section, Table, limit_goal
-from tests.bench.peers import KRAFT, Peer
+from tests.bench.peers import KRAFT, Peer, in_turns
 from tests.support.node_process import environment
 
 SETTLE_S = 2.0
@@ -34,8 +34,8 @@ def measure(peers: Sequence[Peer], rounds: int) -> Section:
     again = table.row("the same after kill -9", "s")
     memory = table.row("idle memory (RSS)", "MiB")
     first = table.row("first record of a new consumer group", "ms")
-    for _ in range(rounds):
-        for peer in peers:
+    for number in range(rounds):
+        for peer in in_turns(peers, number):
             _once(peer, ready, again, memory, first)
     goals = [
         limit_goal("ready for clients within 0.5 s of process start", ready, KRAFT, READY_LIMIT_S),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tests.bench.clients import consume, create_topic, delete_topic, produce
 from tests.bench.figures import Section, Table, ratio_goal
-from tests.bench.peers import APACHE, KRAFT, Running
+from tests.bench.peers import APACHE, KRAFT, Running, in_turns
 
 MESSAGES = 300_000
 MESSAGE_BYTES = 1_000
@@ -26,7 +26,7 @@ def measure(brokers: Sequence[Running], rounds: int) -> Section:
         table.row("server CPU, both", "s/GB"),
     ]
     for number in range(rounds + WARM_UP_ROUNDS):
-        for broker in brokers:
+        for broker in in_turns(brokers, number):
             values = _once(broker)
             if number >= WARM_UP_ROUNDS:
                 for row, value in zip(rows, values, strict=True):
