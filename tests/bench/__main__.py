@@ -40,7 +40,7 @@ from tests.bench import (
     transactions,
 )
 from tests.bench.figures import Report, Section, merged
-from tests.bench.page import render
+from tests.bench.page import render, rendered
 from tests.bench.peers import APACHE, KFAKE, KRAFT, TANSU, Peer, Running, find_peers, former_commit, running
 
 Measure = Callable[[Sequence[Peer], int], Section]
@@ -78,12 +78,11 @@ def main() -> int:
     if kept is not None:
         old = Report.read(kept)
     report = merged(old, found, about)
-    page = render(report)
     if kept is None:
-        print(page)
+        print(render(report))
         return 0
-    options.write.write_text(page)
     report.write(kept)
+    options.write.write_text(rendered(kept))  # so that the page has the rounded values of the file
     print(f"written: {options.write} and {kept}", file=sys.stderr)
     return 0
 

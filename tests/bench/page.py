@@ -1,15 +1,18 @@
 """The page: first the goals, then each section with its method, its tables, and their meaning.
 
-``prose.md`` has the text, one part per section. A line in each part marks the place of its tables.
+``prose.md`` has the text, one part per section. A line in each part marks the place of its tables. ``python -m
+tests.bench.page`` renders the kept samples after a change of the text.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from tests.bench.figures import Goal, Report, as_markdown
+from tests.bench.figures import Report, as_markdown
 
 PROSE = Path(__file__).with_name("prose.md")
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 VERDICTS = {True: "met", False: "**not met**", None: "not measured"}
 TABLES = "<!-- tables -->"
 
@@ -38,6 +41,23 @@ def render(report: Report) -> str:
 
 
 def _goals(report: Report) -> list[str]:
-    goals: list[Goal] = [goal for section in report.sections.values() for goal in section.goals]
-    rows = [f"| {goal.claim} | {goal.measured} | {VERDICTS[goal.met]} |" for goal in goals]
-    return ["| goal | measured | |", "| --- | --- | --- |", *rows]
+    rows = [
+        f"| {goal.claim} | {goal.measured} | {VERDICTS[goal.met]} | {_day(report.machines[name])} |"
+        for name, section in report.sections.items()
+        for goal in section.goals
+    ]
+    return ["| goal | measured | | day |", "| --- | --- | --- | --- |", *rows]
+
+
+def _day(machine: str) -> str:
+    """Return the day of a run in the words of ``machine.describe``."""
+    return "".join(re.findall(r"\b\d{4}-\d\d-\d\d\b", machine))
+
+
+def rendered(kept: Path) -> str:
+    """Return the page of the samples in a file."""
+    return render(Report.read(kept))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(rendered(PAGE.with_suffix(".json")))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.bench.__main__ import SECTIONS
-from tests.bench.figures import Report, Section, Table, as_markdown, limit_goal, merged, ratio_goal
-from tests.bench.page import PROSE, prose, render
+from tests.bench.figures import Goal, Report, Section, Table, as_markdown, limit_goal, merged, ratio_goal
+from tests.bench.page import PAGE, PROSE, prose, render, rendered
 
 
 def _table() -> Table:
@@ -49,3 +50,18 @@ def test_every_section_that_was_measured_is_on_the_page() -> None:
     assert set(parts) == {"head", *SECTIONS}, "what has no words is left out"
     report = Report({name: Section(name, [_table()]) for name in parts}, dict.fromkeys(parts, "a machine"))
     assert render(report).count("**A table**") == len(parts) - 1
+
+
+def test_each_goal_has_the_day_of_its_run() -> None:
+    goal = Goal("fast", "1.0×", True)
+    sections = {name: Section(name, goals=[goal]) for name in ("codec", "small")}
+    page = render(Report(sections, {"codec": "2 cores; 2026-11-21", "small": "2 cores; 2026-11-23; 0.6 other tasks"}))
+    assert re.findall(r"^\| fast .*", page, re.MULTILINE) == [
+        "| fast | 1.0× | met | 2026-11-21 |",
+        "| fast | 1.0× | met | 2026-11-23 |",
+    ]
+
+
+def test_the_page_has_the_present_texts() -> None:
+    """After a change of ``prose.md``: ``python -m tests.bench.page``."""
+    assert PAGE.read_text() == rendered(PAGE.with_suffix(".json"))
