@@ -101,7 +101,7 @@ def sender(
     if before is None:
         return group.members.get(member_id, ConsumerMember(member_id))
     left = group.members[before]
-    # A classic member does not tell that it leaves.
+    # A static member of the classic protocol leaves without a request, so its epoch does not become -2.
     if left.classic is None and left.member_epoch != LEAVE_STATIC_EPOCH:
         text = (
             f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id "
