@@ -34,6 +34,7 @@ from kraft.records.control import EndTransactionMarker
 from kraft.records.record import encode_pairs
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
+from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
 from kraft.world.turns import Turns, in_slices
@@ -140,6 +141,8 @@ class Shard(Generic[C]):
     is_active: bool = False
     must_reload: bool = False
     scope: trio.CancelScope = attrs.Factory(trio.CancelScope)
+    _loading: int = attrs.field(default=0, init=False)
+    """The offset of the record that the core loads, or of the next one."""
     _leadership: Leadership | None = attrs.field(init=False)
     _works: deque[Work] = attrs.Factory(deque)
     """The work under way, and the work that waits for its end."""
@@ -157,8 +160,29 @@ class Shard(Generic[C]):
     # Loading.
 
     async def load(self) -> None:
-        """Load the whole log. Raises DecodeError for a damaged record, KafkaError or OSError from the log."""
-        await in_slices(self.core.load(_records(self.partition)))
+        """Load the whole log.
+
+        Raises:
+            DecodeError: a record is damaged, or a newer Kafka wrote its value. The message has its offset.
+            KafkaError, OSError: from the log.
+        """
+        try:
+            await in_slices(self.core.load(self._records()))
+        except DecodeError as error:
+            raise DecodeError(f"the record at offset {self._loading}: {error}") from None
+
+    def _records(self) -> Iterator[StoredRecord]:
+        self._loading = self.partition.log.log_start_offset
+        for header, record in self.partition.all_records():
+            self._loading = record.offset
+            if header.is_control:
+                marker = EndTransactionMarker.from_record(record)
+                if marker is not None:
+                    yield StoredRecord(None, None, header.producer_id, marker.committed)
+            else:
+                producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
+                yield StoredRecord(record.key, record.value, producer_id, offset=record.offset)
+            self._loading += 1
 
     async def begin(self) -> None:
         """Start the loaded core, and perform what it left unfinished."""
@@ -390,14 +414,3 @@ def _refuse(slots: Iterable[Token], reason: KafkaError) -> None:
         assert isinstance(slot, ReplySlot)
         if slot.answer is None:
             slot.put(reason)
-
-
-def _records(partition: HostedPartition) -> Iterator[StoredRecord]:
-    for header, record in partition.all_records():
-        if header.is_control:
-            marker = EndTransactionMarker.from_record(record)
-            if marker is not None:
-                yield StoredRecord(None, None, header.producer_id, marker.committed)
-        else:
-            producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
-            yield StoredRecord(record.key, record.value, producer_id, offset=record.offset)

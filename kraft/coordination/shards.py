@@ -69,20 +69,22 @@ class Shards(Generic[C]):
         """Return the active shard of a partition.
 
         Raises:
-            KafkaError: NOT_COORDINATOR if another broker leads the partition, COORDINATOR_LOAD_IN_PROGRESS until it is
-                loaded.
+            KafkaError: NOT_COORDINATOR if another broker leads the partition, or if it cannot be loaded (Apache's
+                ``CoordinatorRuntime`` has state FAILED then); COORDINATOR_LOAD_IN_PROGRESS until it is loaded.
         """
         try:
             self.replicas.leader_of(self.topic, index)
         except KafkaError:
             raise KafkaError(ErrorCode.NOT_COORDINATOR) from None
         shard = self._by_index.get(index)
-        if shard is None or not shard.is_active:
+        if shard is None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        if not shard.is_active:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return shard
 
     def loaded(self) -> list[Shard[C]]:
-        """Return the shards of all partitions that this broker leads.
+        """Return the shards of all partitions that this broker leads, without those that cannot be loaded.
 
         Raises:
             KafkaError: COORDINATOR_LOAD_IN_PROGRESS until all of them are loaded.
@@ -150,7 +152,7 @@ class Shards(Generic[C]):
             except (DecodeError, KafkaError) as error:
                 if self._by_index.get(shard.index) is shard:
                     logger.error(
-                        "cannot load %s: %s; its clients have no coordinator until its next election",
+                        "cannot load %s: %s; its clients get NOT_COORDINATOR until its next election",
                         shard.partition.name,
                         error,
                     )
