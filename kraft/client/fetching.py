@@ -120,7 +120,7 @@ class PartitionFetcher:
 
     def _take(self, answer: PartitionData, where: str) -> WholeBatches:
         data = bytes(answer.records or b"")  # type: ignore[arg-type]
-        visible = _Visibility(self._isolation_level, answer)
+        visible = Visibility(self._isolation_level, answer)
         batches: list[tuple[int, BatchHeader]] = []
         try:
             for at, header in iter_headers(data):
@@ -136,9 +136,12 @@ class PartitionFetcher:
         return WholeBatches(data, batches, self.offset, answer.high_watermark)
 
 
-class _Visibility:
+class Visibility:
     """Selects the batches of one response that a consumer sees (KIP-98): no control batches, and with READ_COMMITTED no
     batches of aborted transactions. The response names those by producer and first offset.
+
+    It is called with each batch in turn: the data, the batch's position in it, and its header. It raises CorruptBatch
+    for a damaged end of an aborted transaction.
     """
 
     def __init__(self, level: IsolationLevel, answer: PartitionData) -> None:

@@ -7,14 +7,15 @@ The index of a segment keeps an abort as long as the walk met records of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from heapq import heappop, heappush
+from itertools import chain
 
 import attrs
 
 from kraft.records.batch import BatchHeader
 from kraft.records.control import EndTransactionMarker
-from kraft.storage.transaction_index import AbortedTransaction, TransactionIndex
+from kraft.storage.transaction_index import AbortedTransaction, TransactionIndex, overlapping
 
 
 @attrs.frozen
@@ -45,7 +46,8 @@ class PassedTransactions:
     def enter(self, number: int, base_offset: int, next_offset: int) -> None:
         """Begin the segment ``number`` of the log, which ends at ``next_offset``."""
         self._known = {each for each in self._known if each >= base_offset}
-        for aborted in _overlapping(self.indexes[number:], base_offset, next_offset):
+        entries = chain.from_iterable(index.from_offset(base_offset) for index in self.indexes[number:])
+        for aborted in overlapping(entries, next_offset):
             if aborted.last_offset not in self._known:
                 self._known.add(aborted.last_offset)
                 heappush(self._ahead, (aborted.first_offset, aborted))
@@ -70,12 +72,3 @@ class PassedTransactions:
         while self._ahead and self._ahead[0][0] <= offset:
             _, aborted = heappop(self._ahead)
             self._aborted.setdefault(aborted.producer_id, aborted)
-
-
-def _overlapping(indexes: Iterable[TransactionIndex], offset: int, end: int) -> Iterable[AbortedTransaction]:
-    for index in indexes:
-        for aborted in index.from_offset(offset):
-            if aborted.first_offset < end:
-                yield aborted
-            if aborted.last_stable_offset >= end:
-                return

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from operator import attrgetter
 
 from kraft.records.batch import HEADER_SIZE, BatchHeader, CorruptBatch, parse_header
@@ -15,7 +16,7 @@ from kraft.storage.errors import CorruptLog
 from kraft.storage.flush import Flush
 from kraft.storage.recovery import ADVICE
 from kraft.storage.segment import Segment
-from kraft.storage.transaction_index import AbortedTransaction
+from kraft.storage.transaction_index import AbortedTransaction, overlapping
 from kraft.wire.splice import FileSlice
 
 by_base_offset = attrgetter("base_offset")
@@ -86,17 +87,11 @@ class Segments(list[Segment]):
 
         A transaction may end in a later segment than the one that holds its records. Raises CorruptBatch.
         """
-        end: int | None = None
-        found = []
-        for number in range(max(self._number_of(offset), 0), len(self)):
-            for aborted in self[number].aborted.from_offset(offset):
-                if end is None:
-                    end = self._end_of(piece)
-                if aborted.first_offset < end:
-                    found.append(aborted)
-                if aborted.last_stable_offset >= end:
-                    return found
-        return found
+        first = max(self._number_of(offset), 0)
+        entries = chain.from_iterable(segment.aborted.from_offset(offset) for segment in self[first:])
+        for entry in entries:
+            return list(overlapping(chain([entry], entries), self._end_of(piece)))
+        return []
 
     def _end_of(self, piece: FileSlice) -> int:
         """Return the offset after the last batch of ``piece``."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import struct
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kraft.storage.atomic import write_all
@@ -29,6 +29,17 @@ class AbortedTransaction(NamedTuple):
     first_offset: int
     last_offset: int
     last_stable_offset: int
+
+
+def overlapping(entries: Iterable[AbortedTransaction], end: int) -> Iterator[AbortedTransaction]:
+    """Yield the transactions with records below ``end``. ``entries`` are a partition's in the order of their markers,
+    from the first one of interest on: no more are read than needed.
+    """
+    for aborted in entries:
+        if aborted.first_offset < end:
+            yield aborted
+        if aborted.last_stable_offset >= end:
+            return
 
 
 class TransactionIndex:

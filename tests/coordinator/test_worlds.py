@@ -13,8 +13,16 @@ from tests.coordinator.planted import PlantedBug
 from tests.coordinator.share import planted as share
 from tests.coordinator.transactions import planted as transactions
 from tests.coordinator.transactions import planted_offsets as offsets
+from tests.coordinator.transactions import planted_reads as reads
 
-PLANTED = [*transactions.PLANTED, *offsets.PLANTED, *groups.PLANTED, *share_groups.PLANTED, *share.PLANTED]
+PLANTED = [
+    *transactions.PLANTED,
+    *offsets.PLANTED,
+    *reads.PLANTED,
+    *groups.PLANTED,
+    *share_groups.PLANTED,
+    *share.PLANTED,
+]
 SEEDS = 40
 HUNTED_SEEDS = 400
 

@@ -1,8 +1,8 @@
 """A simulated world of transactions: coordinators that crash, producers that are replaced, partitions, and a group.
 
-Transactions write to partitions (:mod:`.partitions`), and commit offsets of the group (:mod:`.offsets`). Both keep the
-producers in :class:`kraft.broker.producer_state.ProducerStates`, and verify a producer's first write with the
-coordinator (KIP-890).
+Transactions write to partitions, which consumers read (:mod:`.partitions`), and commit offsets of the group
+(:mod:`.offsets`). Both keep the producers in :class:`kraft.broker.producer_state.ProducerStates`, and verify a
+producer's first write with the coordinator (KIP-890).
 """
 
 from __future__ import annotations
@@ -77,30 +77,36 @@ class TransactionDriver(Coordinator["TransactionalWorld"]):
             self.sending += [SentMarker(markers, each, SimulatedClient(self.world)) for each in markers.partitions]
 
     def deliver_marker(self) -> None:
-        """Bring one marker to its partition. If the response is lost, the marker is sent again."""
+        """Bring one marker to its partition. If the response is lost or late, the marker is sent again."""
         chosen = self.world.random.choice(self.sending)
-        markers, partition = chosen.markers, chosen.partition
-        if partition == OFFSETS:
-            self.send_to_group(chosen)
+        if chosen.sender.is_waiting and self.world.random.random() < 0.8:
             return
+        if chosen.partition == OFFSETS:
+            self.send_to_group(chosen)
+        else:
+            self.send_to_partition(chosen)
+
+    def send_to_partition(self, sent: SentMarker) -> None:
+        """The partition's leader writes the marker, and responds once it is replicated."""
+        markers, partition = sent.markers, sent.partition
+
+        def written(_: ErrorCode) -> None:
+            if not self.world.is_faulty():
+                self.sending.remove(sent)
+                self.step(MarkersWritten(markers, [partition]))
+
         try:
-            self.world.partitions[partition].append_marker(markers)
+            self.world.partitions[partition].append_marker(markers, sent.sender.expect(written))
             self.repeat_late(markers, partition)
         except KafkaError:
             self.world.counts["fenced markers"] += 1
-            self.sending.remove(chosen)  # Apache: TransactionMarkerRequestCompletionHandler gives the transaction up
-            return
-        if not self.world.is_faulty():
-            self.sending.remove(chosen)
-            self.step(MarkersWritten(markers, [partition]))
+            self.sending.remove(sent)  # Apache: TransactionMarkerRequestCompletionHandler gives the transaction up
 
     def send_to_group(self, sent: SentMarker) -> None:
         """The group coordinator writes the marker, and responds once it is committed. Below transaction.version 2 no
         request arrives that the coordinator gave up.
         """
         markers, sender = sent.markers, sent.sender
-        if sender.is_waiting and self.world.random.random() < 0.8:
-            return
         if markers.version < BUMPING:
             sender.disconnect()
 
@@ -129,7 +135,7 @@ class TransactionDriver(Coordinator["TransactionalWorld"]):
 
         def arrive() -> None:
             try:
-                self.world.partitions[partition].append_marker(markers)
+                self.world.partitions[partition].append_marker(markers, lambda _: None)
             except KafkaError:
                 refused()
 
@@ -215,7 +221,8 @@ class Client(SimulatedClient["TransactionalWorld"]):
             self.plan.append(lambda: self.add(partitions))
             if keys:
                 self.plan.append(lambda: self.add([OFFSETS]))
-        for partition in partitions:
+        written = partitions + [partition for partition in partitions if random.random() < 0.2]
+        for partition in written:
             write = Write(self, self.transaction, partition, self.producer, self.sequences[partition])
             self.sequences[partition] += 1
             self.world.writes.append(write)
@@ -225,7 +232,7 @@ class Client(SimulatedClient["TransactionalWorld"]):
             self.plan.append(lambda: self.commit_offsets(offsets))
         committed = bool(partitions or keys) and random.random() < 0.6
         self.plan.append(lambda: self.end(committed))
-        self.writing_actions = len(partitions) + bool(keys)
+        self.writing_actions = len(written) + bool(keys)
         if random.random() < 0.05:
             self.plan.pop()  # the client hangs
             self.plan.append(lambda: None)
@@ -289,6 +296,10 @@ class TransactionalWorld(CoordinatedWorld[Any]):
         "OnlyPendingIsUnstable": "an offset is stable that neither a transaction nor an append may change (KIP-447)",
         "OffsetsAreTheLogs": "OffsetFetch returns the last offset in the log, without those of open and aborted "
         "transactions, and none before a tombstone (KIP-98)",
+        "AbortedIsNotRead": "a consumer with read_committed reads no record of an open or aborted transaction (KIP-98)",
+        "CommittedIsConsumed": "a consumer with read_committed reads each record of a committed transaction (KIP-98)",
+        "StableOffsetRises": "the last stable offset is never above the high watermark, and falls only with it, when "
+        "the leader changes (KIP-98)",
         "AnsweredIsCommitted": "a response has what is committed (Apache: CoordinatorRuntime)",
         "ReplayIsLive": "the replay of the log, compacted or not, gives the live offsets (Apache: CoordinatorShard)",
         "ExpiryIsAllowed": "an offset expires after its retention, and not while a transaction may change it (KIP-211)",
@@ -306,6 +317,11 @@ class TransactionalWorld(CoordinatedWorld[Any]):
         "expired offsets",
         "fenced markers",
         "given up",
+        "partition elections",
+        "reads up to an open transaction",
+        "skipped records",
+        "truncated markers",
+        "truncated records",
         "unstable offsets",
     )
     STEPS: ClassVar[int] = 1500
@@ -317,6 +333,7 @@ class TransactionalWorld(CoordinatedWorld[Any]):
         self.given: set[tuple[int, int]] = set()
         self.writes: list[Write] = []
         self.partitions = {name: DataPartition(self, name) for name in PARTITIONS}
+        self.all_partitions = list(self.partitions.values())
         self.offset_writes: dict[int, OffsetWrite] = {}
         self._offsets = count(1)
         self.transaction_ledgers = [Ledger(self, TransactionDriver) for _ in range(COORDINATORS)]
@@ -360,6 +377,7 @@ class TransactionalWorld(CoordinatedWorld[Any]):
             self.group_is_used()
         elif kind < 0.80:
             self.commit_one()
+            self.one_partition().serve()
         elif kind < 0.95:
             if sending := self.sending():
                 self.random.choice(sending).deliver_marker()
@@ -367,10 +385,18 @@ class TransactionalWorld(CoordinatedWorld[Any]):
             self.now += self.random.choice([0.1, 1.0, 20.0])
             self.fire_deadlines()
         elif kind < 0.96 + self.fault_rate / 12:
-            self.random.choice(self.ledgers).elect()
+            uncommitted = [ledger for ledger in self.ledgers if ledger.leader.uncommitted]
+            self.random.choice(uncommitted or self.ledgers).elect()
             self.offsets.check_replay()
+        elif 0.990 < kind < 0.995 and self.fault_rate:
+            self.one_partition().elect()
         elif kind > 0.995:
             self.clients.append(Client(self, self.random.choice(IDS)))
+
+    def one_partition(self) -> DataPartition:
+        """Return a partition that is behind, if there is one."""
+        behind = [partition for partition in self.all_partitions if partition.is_behind]
+        return self.random.choice(behind or self.all_partitions)
 
     def sending(self) -> list[TransactionDriver]:
         """Return the coordinators that have markers to send."""
@@ -416,6 +442,8 @@ class TransactionalWorld(CoordinatedWorld[Any]):
         for ledger in self.ledgers:
             while ledger.leader.uncommitted:
                 ledger.leader.commit()
+        for partition in self.all_partitions:
+            partition.replicate(partition.end_offset)
         for driver in self.sending():
             driver.deliver_marker()
 
@@ -424,6 +452,7 @@ class TransactionalWorld(CoordinatedWorld[Any]):
         self.check_fencing()
         for partition in self.partitions.values():
             self.require(not partition.open, "NoHangingTransaction", partition.name)
+            partition.check_reader()
         self.offsets.check_fetch()
         self.offsets.check_replay()
         self.require(not self.offsets.open, "NoHangingTransaction", self.offsets.open)
