@@ -454,7 +454,7 @@ LISTENERS: Final[dict[int, tuple[str, ...]]] = {
     4: ("zkBroker",),
     5: ("zkBroker",),
     6: ("zkBroker",),
-    7: ("zkBroker", "controller"),
+    7: ("zkBroker",),
     8: ("zkBroker", "broker"),
     9: ("zkBroker", "broker"),
     10: ("zkBroker", "broker"),

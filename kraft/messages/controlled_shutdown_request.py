@@ -15,7 +15,7 @@ __all__ = ["ControlledShutdownRequest"]
 class ControlledShutdownRequest(Message):
     """ControlledShutdownRequest (request of API 7): versions 0-3, flexible from 3.
 
-    Sent to a ZooKeeper-era controller. The request header of v0 has no client id.
+    Sent to a ZooKeeper-era controller, which is a broker. The request header of v0 has no client id.
 
     Attributes:
         broker_id: Id of the broker that wants to stop.

@@ -73,6 +73,7 @@ def _not_offered(api_key: int) -> str:
         return f"API key {api_key} is not offered here"
     name = request_class(api_key).__name__.removesuffix("Request")
     kinds = " and ".join(f"{kind}s" for kind in listeners(api_key) if kind in ("broker", "controller"))
+    kinds = kinds or "brokers with ZooKeeper"
     return f"{name} (API key {api_key}) is not offered here; Kafka has it at listeners of {kinds}"
 
 

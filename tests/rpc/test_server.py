@@ -370,6 +370,7 @@ async def test_a_malformed_body_closes_its_connection_with_one_line(caplog: pyte
         (frame(1, api_key=0), "Produce (API key 0) is not offered here; Kafka has it at listeners of brokers"),
         (frame(1, api_key=52), "Vote (API key 52) is not offered here; Kafka has it at listeners of controllers"),
         (frame(1, api_key=55), "Kafka has it at listeners of brokers and controllers"),
+        (frame(1, api_key=7), "Kafka has it at listeners of brokers with ZooKeeper"),
         (
             b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n",
             "closed: an HTTP request, 'GET /metrics HTTP/1.1'; this port speaks",
