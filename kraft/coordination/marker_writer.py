@@ -92,6 +92,8 @@ class MarkerWriter:
         result = WritableTxnMarkerPartitionResult(index)
         end = EndTransactionMarker(marker.transaction_result, marker.coordinator_epoch, marker.transaction_version)
         try:
+            if marker.producer_id < 0 or marker.transaction_version < 0:
+                raise KafkaError(ErrorCode.INVALID_REQUEST)
             partition = self.replicas.leader_of(topic, index)
             if topic == OFFSETS_TOPIC:
                 # The group coordinator writes the marker, behind the commits that it decides on, and applies it.

@@ -96,6 +96,19 @@ async def test_an_earlier_coordinator_is_fenced(broker: Connection, topic: str) 
     assert (await list_offset(broker, topic)).offset == 1
 
 
+@pytest.mark.parametrize("more", [{"producer_id": -1}, {"transaction_version": -1}])
+async def test_a_marker_without_a_producer_or_a_protocol_is_refused(
+    broker: Connection, topic: str, more: dict[str, int]
+) -> None:
+    """KIP-98: a marker belongs to one producer's transaction. Apache Kafka refuses both with UNKNOWN_SERVER_ERROR."""
+    marker = WritableTxnMarker(PRODUCER, 3, False, [WritableTxnMarkerTopic(topic, [0])], 5)
+    for name, value in more.items():
+        setattr(marker, name, value)
+    response = await broker.request(WriteTxnMarkersRequest(markers=[marker]), 2)
+    assert response.markers[0].topics[0].partitions[0].error_code == ErrorCode.INVALID_REQUEST
+    assert (await list_offset(broker, topic)).offset == 0
+
+
 async def test_a_marker_comes_behind_a_plain_batch(broker: Connection, topic: str) -> None:
     await produce(broker, topic, batch(b"a", b"b"))
     await end(broker, topic)
