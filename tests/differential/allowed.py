@@ -129,6 +129,42 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         ),
         Allowed("SHARE_FETCH 2: * mode 7 *", "errorCode", CRASHES),
     ],
+    "client_quotas": [
+        Allowed("DESCRIBE_*", "errorMessage", NO_TEXT),
+        Allowed("ALTER_*: a rate", "*", "This node enforces no client quotas, and refuses to set one."),
+    ],
+    "scram_credentials": [
+        Allowed("DESCRIBE_*", "errorMessage", NO_TEXT),
+        Allowed("ALTER_*", "*.errorCode", "This node has no SASL, and refuses to set or remove SCRAM credentials."),
+    ],
+    "transaction_outcomes": [
+        Allowed(
+            "PRODUCE 1[2-9]: *, writes after it",
+            "*.logStartOffset",
+            "This node returns the log start offset with a refused producer epoch; Apache Kafka only if the log refused"
+            " it.",
+        )
+    ],
+    "isolation_levels": [
+        Allowed(
+            "FETCH *, one batch at *",
+            "*.abortedTransactions",
+            "The aborted transactions of a Fetch response are those of its records; Apache Kafka returns those up to"
+            " the next entry of its offset index.",
+        ),
+        Allowed(
+            "LIST_OFFSETS *: deleted below 8, * time 170000000000[01]",
+            "*",
+            "If DeleteRecords removed the records of a transaction, this node still finds the first remaining record of"
+            " a time or later; Apache Kafka finds none.",
+        ),
+    ],
+    "write_txn_markers": [
+        Allowed("*: * no *", "markers*", "This node returns a marker without partitions; Apache Kafka omits it."),
+        *(Allowed(f"*: * {case}", "*.errorCode", CRASHES) for case in ("negative epoch", "negative producer")),
+        Allowed("* 2: * negative level", "*.errorCode", CRASHES),
+        Allowed("*: *, a partition twice", "", "Apache Kafka sends no response if a marker names a partition twice."),
+    ],
     "transactions": [
         Allowed(
             "TXN_OFFSET_COMMIT *: unknown topic", "*", "This node checks the producer of a commit before its topics."

@@ -18,8 +18,8 @@ A Produce request has more bytes after its batch. Apache Kafka drops those bytes
 table has each of the {{count}} known differences of this kind, and the number of the places where it occurs.
 
 The differential tests send the same requests to this node and to Apache Kafka, in every version that both offer. Both
-run at metadata.version 3.9-IV0 with the same settings, and for the new groups at 4.3-IV0 with the newest level of
-each feature. The tests compare the responses field by field:
+run at metadata.version 3.9-IV0 with the same settings, and for transactions and the new groups at 4.3-IV0 with the
+newest level of each feature. The tests compare the responses field by field:
 
 - at a broker, with Apache Kafka {_NEW};
 - at a controller, with {_NEW} and {_OLD};

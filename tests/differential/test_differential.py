@@ -7,11 +7,15 @@ intended differences with their reasons.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Mapping
 from operator import attrgetter
+from pathlib import Path
 
 import pytest
 
+from kraft.api.row import ListenerType
+from kraft.api.table import OFFERED
 from kraft.messages.registry import ApiKey
 from tests.differential.allowed import ALLOWED
 from tests.differential.compare import Allowed, Difference, differences, weighed
@@ -68,6 +72,36 @@ def check(pair: Pair, name: str, scenario: Callable[[Talk], None]) -> None:
 
 def test_every_allowed_difference_names_a_scenario() -> None:
     assert ALLOWED.keys() <= {*SCENARIOS, *NEWEST_SCENARIOS, *CONTROLLER_SCENARIOS, *VOTER_SCENARIOS}
+
+
+#: The served APIs that no scenario compares, with the reasons.
+NOT_COMPARED: Mapping[ApiKey, str] = {}
+
+
+def test_each_served_api_is_compared_in_a_scenario() -> None:
+    """The two kinds of compared listeners offer the APIs; a request of the set-up alone (``tell``) is not compared."""
+    served = {*OFFERED[ListenerType.BROKER], *OFFERED[ListenerType.CONTROLLER]}
+    compared = set[ApiKey]()
+    for path in (Path(__file__).parent / "scenarios").glob("*.py"):
+        compared |= _compared(ast.parse(path.read_text()))
+    assert served - compared == NOT_COMPARED.keys()
+
+
+def _compared(module: ast.Module) -> set[ApiKey]:
+    """The APIs that a module of scenarios names anywhere but as the API of a ``tell``."""
+    told = {
+        id(call.args[0])
+        for call in ast.walk(module)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "tell"
+    }
+    return {
+        ApiKey[name.attr]
+        for name in ast.walk(module)
+        if isinstance(name, ast.Attribute)
+        and isinstance(name.value, ast.Name)
+        and name.value.id == "ApiKey"
+        and id(name) not in told
+    }
 
 
 def test_the_page_is_that_of_the_table() -> None:

@@ -15,10 +15,12 @@ from tests.differential.scenarios import (
     produce,
     quorum,
     read,
+    security,
     share_fetches,
     share_groups,
     shares,
     topics,
+    transactions,
     voter,
 )
 from tests.differential.talk import Talk
@@ -79,6 +81,9 @@ SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         shares.share_states,
         shares.share_state_epochs,
         shares.share_requests_without_the_feature,
+        security.acls,
+        security.client_quotas,
+        security.scram_credentials,
         broken.broken_frames,
         broken.unserved_requests,
         broken.odd_but_good,
@@ -101,8 +106,11 @@ NEWEST_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         new_groups.consumer_heartbeats,
         new_groups.consumer_assignments,
         new_groups.consumer_offsets,
-        new_groups.transactions,
-        new_groups.listed_transactions,
+        transactions.transactions,
+        transactions.listed_transactions,
+        transactions.transaction_outcomes,
+        transactions.isolation_levels,
+        transactions.write_txn_markers,
     )
 }
 

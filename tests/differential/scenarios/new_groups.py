@@ -1,4 +1,4 @@
-"""The consumer protocol of KIP-848, and transactions, whose levels are those of Kafka 4."""
+"""The consumer protocol of KIP-848, whose level is that of Kafka 4."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from kraft.messages.registry import ApiKey
 from tests.differential.scenarios.groups import find, formed, joining
-from tests.differential.scenarios.produce import UNKNOWN_ID, find_transactions, made
+from tests.differential.scenarios.produce import UNKNOWN_ID, made
 from tests.differential.scenarios.share_groups import A, B, configured, consumer
 from tests.differential.talk import Body, Talk
 
@@ -147,120 +147,3 @@ def consumer_offsets(talk: Talk) -> None:
     talk.sweep("classic member", ApiKey.HEARTBEAT, beat)
     talk.sweep("in a consumer group", ApiKey.HEARTBEAT, beat | {"groupId": "epochs", "memberId": A})
     talk.sweep("other protocols", ApiKey.JOIN_GROUP, joining("epochs", protocolType="connect"))
-
-
-def transactions(talk: Talk) -> None:
-    """The errors of a transaction's requests, and of those that describe transactions."""
-    topic = made(talk, "txn")
-    find_transactions(talk, "txn")
-    find(talk, "txn-group")
-    number = iter(range(1000))
-    init = {"transactionalId": "txn", "transactionTimeoutMs": 60_000}
-    for case, more in {
-        "null id": {"transactionalId": None},
-        "empty id": {"transactionalId": ""},
-        "no time": {"transactionTimeoutMs": 0},
-        "too long": {"transactionTimeoutMs": 900_001},
-        "id without epoch": {"producerId": 7},
-        "epoch without id": {"producerEpoch": 7},
-        "unknown producer": {"producerId": 7777, "producerEpoch": 3, "transactionalId": "txn-unknown"},
-    }.items():
-        talk.sweep(case, ApiKey.INIT_PRODUCER_ID, {**init, **more})
-    started = talk.tell(ApiKey.INIT_PRODUCER_ID, init)
-    producer = {"producerId": started["producerId"], "producerEpoch": started["producerEpoch"]}
-    partitions = [{"name": topic["name"], "partitions": [0]}]
-    offsets = {"partitionIndex": 0, "committedOffset": 3, "committedMetadata": "", "committedLeaderEpoch": -1}
-    rows = [{"name": topic["name"], "partitions": [offsets]}]
-    cases: dict[str, Body] = {
-        "unknown id": {"transactionalId": "txn-nobody"},
-        "empty id": {"transactionalId": ""},
-        "other producer": {"producerId": 7777},
-        "earlier epoch": {"producerEpoch": producer["producerEpoch"] - 1},
-        "later epoch": {"producerEpoch": producer["producerEpoch"] + 1},
-        "negative epoch": {"producerEpoch": -1},
-    }
-
-    def add(case: str, body: Body, names: list[Body]) -> None:
-        old = {
-            "v3AndBelowTransactionalId": body["transactionalId"],
-            "v3AndBelowProducerId": body["producerId"],
-            "v3AndBelowProducerEpoch": body["producerEpoch"],
-            "v3AndBelowTopics": names,
-        }
-        for verify in (False, True):
-            one = {**body, "verifyOnly": verify, "topics": names}
-            for version in talk.versions(ApiKey.ADD_PARTITIONS_TO_TXN):
-                if version >= 4 or not verify:
-                    label = f"{next(number)} {case} {verify}"
-                    talk.ask(label, ApiKey.ADD_PARTITIONS_TO_TXN, version, {**old, "transactions": [one]})
-
-    for case, more in cases.items():
-        body = {"transactionalId": "txn", **producer, **more}
-        add(case, body, partitions)
-        talk.sweep(case, ApiKey.ADD_OFFSETS_TO_TXN, {**body, "groupId": "txn-group"})
-        talk.sweep(case, ApiKey.TXN_OFFSET_COMMIT, {**body, "groupId": "txn-group", "topics": rows})
-        for committed in (True, False):
-            talk.sweep(f"{case} {committed}", ApiKey.END_TXN, {**body, "committed": committed})
-        talk.sweep(f"{case}, known", ApiKey.INIT_PRODUCER_ID, {**init, **producer, **more})
-    good = {"transactionalId": "txn", **producer}
-    for case, names in {
-        "unknown topic": [{"name": "txn-nowhere", "partitions": [0]}],
-        "unknown partition": [{"name": topic["name"], "partitions": [9]}],
-        "good and unknown": [*partitions, {"name": "txn-nowhere", "partitions": [0]}],
-        "nothing": [],
-    }.items():
-        add(case, good, names)
-    for case, more in {
-        "unknown member": {"memberId": "nobody", "generationId": 1},
-        "generation alone": {"generationId": 1},
-        "unknown instance": {"memberId": "nobody", "generationId": 1, "groupInstanceId": "i"},
-        "no group": {"groupId": ""},
-        "unknown topic": {"topics": [{"name": "txn-nowhere", "partitions": [offsets]}]},
-        "no topics": {"topics": []},
-    }.items():
-        body = {**good, "groupId": "txn-group", "topics": rows, **more}
-        talk.sweep(case, ApiKey.TXN_OFFSET_COMMIT, body)
-    talk.sweep("no group", ApiKey.ADD_OFFSETS_TO_TXN, {**good, "groupId": ""})
-
-
-def listed_transactions(talk: Talk) -> None:
-    topic = made(talk, "listed-txn")
-    find_transactions(talk, "listed")
-    for name in ("listed-a", "listed-b"):
-        started = talk.tell(ApiKey.INIT_PRODUCER_ID, {"transactionalId": name, "transactionTimeoutMs": 60_000})
-    add = {
-        "v3AndBelowTransactionalId": "listed-b",
-        "v3AndBelowProducerId": started["producerId"],
-        "v3AndBelowProducerEpoch": started["producerEpoch"],
-        "v3AndBelowTopics": [{"name": topic["name"], "partitions": [0]}],
-    }
-    added = talk.tell(ApiKey.ADD_PARTITIONS_TO_TXN, add, 3)
-    assert not added["resultsByTopicV3AndBelow"][0]["resultsByPartition"][0]["partitionErrorCode"], added
-    for case, filters in {
-        "all": {},
-        "ongoing": {"stateFilters": ["Ongoing"]},
-        "lower case": {"stateFilters": ["ongoing"]},
-        "unknown state": {"stateFilters": ["Asleep", "Empty"]},
-        "a producer": {"producerIdFilters": [started["producerId"]]},
-        "nobody": {"producerIdFilters": [7777]},
-        "old": {"durationFilter": 3_600_000},
-        "young": {"durationFilter": 0},
-        "negative": {"durationFilter": -5},
-        "a pattern": {"transactionalIdPattern": "listed-.*"},
-        "a part": {"transactionalIdPattern": "sted-b"},
-        "empty pattern": {"transactionalIdPattern": ""},
-        "invalid pattern": {"transactionalIdPattern": "["},
-        "two filters": {"transactionalIdPattern": ".*-b", "stateFilters": ["Empty"]},
-    }.items():
-        for version in talk.versions(ApiKey.LIST_TRANSACTIONS):
-            if version >= (2 if "transactionalIdPattern" in filters else 1 if "durationFilter" in filters else 0):
-                answer = talk.tell(ApiKey.LIST_TRANSACTIONS, {"durationFilter": -1, **filters}, version)
-                known = [each for each in answer["transactionStates"] if each["transactionalId"].startswith("listed-")]
-                talk.note(f"LIST_TRANSACTIONS {version}: {case}", {**answer, "transactionStates": known})
-    for version in talk.versions(ApiKey.DESCRIBE_TRANSACTIONS):
-        answer = talk.tell(
-            ApiKey.DESCRIBE_TRANSACTIONS, {"transactionalIds": ["listed-a", "listed-b", "listed-c", ""]}, version
-        )
-        for each in answer["transactionStates"]:
-            each["transactionStartTimeMs"] = min(each["transactionStartTimeMs"], 1)
-        talk.note(f"DESCRIBE_TRANSACTIONS {version}", answer)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kraft.messages.registry import ApiKey
-from kraft.records.record import encode_batch
-from tests.differential.scenarios.produce import UNKNOWN_ID, batch, made, produced, records
+from kraft.records.compression import Compression
+from tests.differential.scenarios.produce import UNKNOWN_ID, batch, find_transactions, made, produced
 from tests.differential.scenarios.share_groups import GROUP_RESOURCE, A, B, configured, joined
 from tests.differential.scenarios.shares import on, wanted
+from tests.differential.scenarios.transactions import Producer, decoded
 from tests.differential.talk import Body, Talk
 
 FETCH, ACKNOWLEDGE = ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE
@@ -58,14 +59,21 @@ def read(talk: Talk, group: str, topic: str, *members: str) -> None:
 class Steps:
     """Requests in one version, each with a number, so that a case may occur again."""
 
-    def __init__(self, talk: Talk, version: int, group: str, topic_id: str) -> None:
-        self.talk, self.version, self.group, self.topic_id = talk, version, group, topic_id
+    def __init__(
+        self,
+        talk: Talk,
+        version: int,
+        group: str,
+        topic_id: str,
+        relevant: Callable[[Body], Body] = lambda answer: answer,
+    ) -> None:
+        self.talk, self.version, self.group, self.topic_id, self.relevant = talk, version, group, topic_id, relevant
         self.number = 0
 
     def ask(self, case: str, api: ApiKey, body: Body, version: int | None = None) -> Any:
         self.number += 1
         at = self.version if version is None else version
-        return self.talk.ask(f"{self.group} {self.number} {case}", api, at, body)
+        return self.talk.ask(f"{self.group} {self.number} {case}", api, at, body, relevant=self.relevant)
 
     def fetch(self, case: str, epoch: int, *topics: Body, **more: Any) -> Any:
         return self.ask(case, FETCH, fetch(self.group, epoch, *topics, **more))
@@ -316,12 +324,27 @@ def share_isolation(talk: Talk) -> None:
     """Batches of aborted and open transactions, for both levels of isolation, and compressed batches."""
     topic = made(talk, "share-isolation")
     topic_id = str(topic["topicId"])
-    talk.tell(ApiKey.PRODUCE, produced(topic, encode_batch(records(3))))
+    find_transactions(talk, "share-isolation")
+    aborts, commits, stays_open = (Producer.started(talk, f"share-isolation-{number}") for number in range(3))
+    talk.tell(ApiKey.PRODUCE, produced(topic, batch(3)))
+    talk.tell(ApiKey.PRODUCE, produced(topic, batch(4, compression=Compression.GZIP)))
+    aborts.write(topic)
+    commits.write(topic)
+    aborts.end(committed=False)
+    commits.end(committed=True)
+    talk.tell(ApiKey.PRODUCE, produced(topic, batch()))
+    stays_open.write(topic)
+    talk.tell(ApiKey.PRODUCE, produced(topic, batch()))
+    groups = []
     for level in ("read_committed", "read_uncommitted"):
         group = f"isolation {level}"
         configured(talk, group, share_isolation_level=level)
         read(talk, group, "share-isolation")
-        steps = Steps(talk, talk.versions(FETCH)[-1], group, topic_id)
+        steps = Steps(talk, talk.versions(FETCH)[-1], group, topic_id, relevant=decoded)
         steps.fetch("acquires", 0, rows(topic_id))
-        configured(talk, group, share_isolation_level="read_committed")
-        steps.fetch("nothing more", 1, maxWaitMs=10)
+        steps.fetch("acquires what follows", 1)
+        steps.fetch("nothing more", 2, maxWaitMs=10)
+        groups.append(steps)
+    stays_open.end(committed=False)
+    for steps in groups:
+        steps.fetch("after the end of the last transaction", 3)
