@@ -107,8 +107,10 @@ class _Dump:
                 header = parse_header(os.pread(fd, min(HEADER_SIZE, size - position), position))
                 if limit is not None and position + header.size > limit:
                     return
-                if header.size > min(size - position, MAX_BATCH_BYTES):
+                if header.size > size - position:
                     raise CorruptBatch(f"{size - position} bytes left of a batch of {header.size}")
+                if header.size > MAX_BATCH_BYTES:
+                    raise CorruptBatch(f"a batch of {header.size} bytes; no more than {MAX_BATCH_BYTES} are read")
             except CorruptBatch as error:
                 self.invalid_bytes = size - position
                 self._count(f"invalid batch header at position {position}: {error}")

@@ -133,5 +133,8 @@ def _replay(path: str, loader: Loader, start_offset: int) -> bool:
 def _records(fd: int, position: int, header: BatchHeader) -> Iterator[Any]:
     if header.size > MAX_READ_BATCH_BYTES:
         raise MetadataError(f"a batch of {header.size} bytes; no more than {MAX_READ_BATCH_BYTES} are read")
-    for record in read_records(read_batch(fd, position, header), 0, header, max_bytes=MAX_READ_BATCH_BYTES):
-        yield decode_record(record.value or b"")
+    try:
+        for record in read_records(read_batch(fd, position, header), 0, header, max_bytes=MAX_READ_BATCH_BYTES):
+            yield decode_record(record.value or b"")
+    except CorruptBatch as error:  # behind a checksum that is right: not a torn tail
+        raise MetadataError(str(error)) from None

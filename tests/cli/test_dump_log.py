@@ -6,6 +6,7 @@ import json
 import os
 import struct
 import tempfile
+import tracemalloc
 from pathlib import Path
 from uuid import UUID
 
@@ -17,6 +18,8 @@ from hypothesis import strategies as st
 
 from kraft.broker.producer_snapshot import encode_snapshot
 from kraft.broker.producer_state import BatchMetadata, ProducerEntry
+from kraft.cli import dump_batches
+from kraft.cli.dump_batches import MAX_BATCH_BYTES
 from kraft.cli.main import cli
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.kraft_version_record import KRaftVersionRecord
@@ -280,6 +283,41 @@ def test_records_that_cannot_be_read_behind_a_checksum_that_is_right(tmp_path: P
     lying[17:21] = struct.pack(">I", checksum(bytes(lying[CHECKED_POSITION:])))
     _, said = complaint(log(tmp_path, bytes(lying)), "--deep-iteration")
     assert "damaged batch at position 0, offset 0: " in said
+
+
+def test_a_batch_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
+    """The length of a batch is the file's word; a sparse file of 300 MiB costs its author nothing."""
+    head = bytearray(batch(2)[:HEADER_SIZE])
+    head[8:12] = struct.pack(">i", 2 * MAX_BATCH_BYTES - LOG_OVERHEAD)
+    path = log(tmp_path, batch(0), bytes(head))
+    os.truncate(path, 3 * MAX_BATCH_BYTES)
+    complaint(path)  # imports
+    tracemalloc.start()
+    try:
+        lines, said = complaint(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < MAX_BATCH_BYTES / 100
+    assert sum("isvalid" in line for line in lines) == 1
+    assert said == (
+        f"{path}: invalid batch header at position 97: "
+        f"a batch of {2 * MAX_BATCH_BYTES} bytes; no more than {MAX_BATCH_BYTES} are read"
+    )
+
+
+@pytest.mark.parametrize("codec", [codec for codec in Compression if codec is not Compression.NONE])
+def test_a_decompression_bomb_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: Compression) -> None:
+    """Its checksum is right. The records of the batches around it are printed."""
+    limit = 2**20
+    monkeypatch.setattr(dump_batches, "MAX_BATCH_BYTES", limit)
+    bomb = encode_batch([Record(2, 5, None, bytes(limit))], base_offset=2, compression=codec)
+    assert len(bomb) < limit / 10
+    path = log(tmp_path, batch(0), bomb, batch(3))
+    lines, said = complaint(path, "--deep-iteration")
+    assert [line.split()[2] for line in lines if line.startswith("|")] == ["0", "1", "3", "4"]
+    assert said.startswith(f"{path}: damaged batch at position 97, offset 2: ")
+    assert "larger than the limit of" in said or f"the limit is {limit} bytes" in said
 
 
 def test_gaps_are_reported_and_descending_offsets_are_damage(tmp_path: Path) -> None:

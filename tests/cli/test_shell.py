@@ -34,6 +34,7 @@ from kraft.metadata.frame import encode_record
 from kraft.metadata.image import Image
 from kraft.metadata.levels import record_version
 from kraft.raft.messages import SnapshotId
+from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch
 from kraft.storage.snapshot import snapshot_name, write_snapshot
 from tests.cli.conftest import Directories
@@ -390,6 +391,25 @@ def test_a_batch_beyond_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytes
     result = run("--directory", tmp_path, "ls", "/image/topics/byName")
     assert result.stdout == "orders\n"
     assert f"at offset 1: a batch of {len(bad)} bytes; no more than {len(bad) - 1} are read" in result.stderr
+
+
+def test_a_decompression_bomb_ends_the_view(snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its checksum is right, and its records are larger than any batch that is read."""
+    limit = 2**20
+    good = batch(0, TopicRecord(name="orders", topic_id=TOPIC))
+    record = Record(1, TIMESTAMP_MS, None, bytes(limit))
+    bomb = encode_batch([record], base_offset=1, leader_epoch=1, compression=Compression.GZIP)
+    assert len(bomb) < limit / 100
+    (tmp_path / "00000000000000000000.log").write_bytes(good + bomb)
+    snapshot.write_bytes(bomb)
+    monkeypatch.setattr(metadata_files, "MAX_READ_BATCH_BYTES", limit)
+    monkeypatch.setattr("kraft.storage.snapshot.MAX_READ_BATCH_BYTES", limit)
+    too_large = f"decompressed records are larger than the limit of {limit} bytes"
+    assert too_large in complaint("--snapshot", snapshot)
+    snapshot.unlink()
+    result = run("--directory", tmp_path, "ls", "/image/topics/byName")
+    assert result.stdout == "orders\n"
+    assert f"at offset 1: {too_large}" in result.stderr
 
 
 def test_a_batch_is_replayed_record_by_record(tmp_path: Path) -> None:
