@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
+import trio
 
 from kraft.api.envelope import wrap_response
 from kraft.api.forwarding import forward
-from kraft.messages.create_topics_request import CreateTopicsRequest
+from kraft.control.controller_channel import ControllerChannel
+from kraft.messages.create_topics_request import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from kraft.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
+from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.envelope_response import EnvelopeResponse
+from kraft.metadata.delta import Changes
+from kraft.metadata.image import Image
+from kraft.replication.replicas import Replicas
 from kraft.rpc.channel import CLOSE, ConnectionInfo, Parked, Request
+from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
+from tests.support.clusters import cluster_in, eventually
+from tests.support.talk import batch, produce, topic_id_of
 
 MESSAGE = CreateTopicsRequest()
 CLIENT = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "192.0.2.7", 5123, "192.0.2.7:5123")
@@ -69,3 +81,72 @@ async def test_an_envelope_that_cannot_be_opened_is_no_fault_of_the_client(respo
     with pytest.raises(KafkaError) as caught:
         await forwarded(Broker(response))
     assert caught.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+async def active_controller(broker: Connection) -> int:
+    request = DescribeQuorumRequest(topics=[TopicData(CLUSTER_METADATA_TOPIC, [PartitionData(0)])])
+    leader_id: int = (await broker.request(request)).topics[0].partitions[0].leader_id
+    return leader_id
+
+
+async def created_on(broker: Connection, node_id: int, name: str) -> UUID:
+    """Create a topic whose one partition lies on a node. Return its id."""
+    topic = CreatableTopic(name, -1, -1, [CreatableReplicaAssignment(0, [node_id])])
+    (result,) = (await broker.request(CreateTopicsRequest(topics=[topic], timeout_ms=30_000))).topics
+    assert result.error_code == 0, result
+    topic_id: UUID = result.topic_id
+    return topic_id
+
+
+async def test_the_response_comes_when_the_broker_has_applied_all_that_it_knows_to_be_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/architecture.md, "A CreateTopics through another broker", step 7. The broker sees earlier topics with the
+    response. Its own may follow, as in Apache Kafka: until then it names the errors after which clients retry.
+    """
+    known, responded, release = trio.Event(), trio.Event(), trio.Event()
+    steps: list[str] = []
+    apply, request = Replicas.apply, ControllerChannel.request
+
+    async def apply_later(self: Replicas, image: Image, changes: Changes) -> Any:
+        if self.node_id == other and not known.is_set() and image.topic("first") is not None:
+            known.set()
+            await release.wait()
+            steps.append("first is applied")
+        return await apply(self, image, changes)
+
+    async def note_response(self: ControllerChannel, message: Any, *args: Any, **options: Any) -> Any:
+        response = await request(self, message, *args, **options)
+        if options.get("envelope") is not None:
+            responded.set()
+        return response
+
+    async def create_second() -> None:
+        await created_on(broker, other, "second")
+        steps.append("second has its response")
+
+    async with cluster_in(tmp_path) as cluster:
+        async with cluster.connected(1) as broker:
+            leader = await active_controller(broker)
+        other = leader % 3 + 1
+        monkeypatch.setattr(Replicas, "apply", apply_later)
+        async with cluster.connected(leader) as controller, cluster.connected(other) as broker:
+            first = await created_on(controller, leader, "first")
+            monkeypatch.setattr(ControllerChannel, "request", note_response)
+            with trio.fail_after(60):
+                await known.wait()
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(create_second)
+                    await responded.wait()
+                    async with cluster.connected(other) as neighbour:
+                        assert await topic_id_of(neighbour, "first") != first
+                    release.set()
+            assert steps == ["first is applied", "second has its response"]
+            assert await topic_id_of(broker, "first") == first
+
+            async def written() -> bool:
+                code = (await produce(broker, "second", batch(b"value"))).error_code
+                assert code in (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                return not code
+
+            assert await eventually(written)
