@@ -16,7 +16,7 @@ from pathlib import Path
 from kraft.messages.registry import ApiKey
 from tests.abuse import page
 from tests.abuse.attack import Attack
-from tests.abuse.attacks import ATTACKS
+from tests.abuse.attacks import all_attacks
 from tests.abuse.campaign import Verdict, judge, neighbour, running_clients
 from tests.abuse.generated import Case, Likeliest, api_name, cases
 from tests.abuse.state import everything, id_of_wide_topic
@@ -42,7 +42,7 @@ def main() -> int:
     parser.add_argument("--every-version", action="store_true", help="not only those at which the form changes")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="the page to write the tables into")
     options = parser.parse_args()
-    chosen = [attack for name, attack in ATTACKS.items() if options.only in name]
+    chosen = [attack for attack in all_attacks() if options.only in attack.name]
     failed = False
     for table in options.tables.split(","):
         if table == "peers":

@@ -1,8 +1,9 @@
-"""Attacks written by hand: single requests that have more work than bytes. The table at the end has all others, too."""
+"""Attacks written by hand: single requests that have more work than bytes. ``all_attacks`` has all others, too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
@@ -20,8 +21,9 @@ from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchR
 from kraft.messages.registry import ApiKey
 from kraft.wire.varint import uvarint
 from tests.abuse.attack import Attack, whole
-from tests.abuse.sequences import SEQUENCES
+from tests.abuse.sequences import sequences
 from tests.abuse.state import (
+    BATCH_RECORDS,
     GROUP,
     KNOWN_TOPICS,
     LOOKED_INTO,
@@ -140,37 +142,42 @@ def unknown_topics(count: int) -> Iterator[bytes]:
     return whole(MetadataRequest(topics=topics, allow_auto_topic_creation=False), 9)
 
 
-def all_configs() -> Iterator[bytes]:
-    resources = [DescribeConfigsResource(2, f"known-{number}", None) for number in range(KNOWN_TOPICS)]
-    return whole(DescribeConfigsRequest(resources=resources, include_synonyms=True), 4, repeat=10)
+def all_configs(topics: int) -> Iterator[bytes]:
+    resources = [DescribeConfigsResource(2, f"known-{number}", None) for number in range(topics)]
+    return whole(DescribeConfigsRequest(resources=resources, include_synonyms=True), 4)
 
 
-def wide_fetch() -> Iterator[bytes]:
-    partitions = [FetchPartition(index, partition_max_bytes=1) for index in range(WIDE_PARTITIONS)]
+def wide_fetch(count: int) -> Iterator[bytes]:
+    partitions = [FetchPartition(index, partition_max_bytes=1) for index in range(count)]
     return whole(FetchRequest(topics=[FetchTopic(WIDE, partitions=partitions)], max_bytes=1 << 20), 11, repeat=5)
 
 
-ATTACKS: Mapping[str, Attack] = {
-    each.name: each
-    for each in (
-        Attack("10 MB of tags in the header", lambda: tags_in_header(10 * MIB)),
-        Attack("100 MB of tags in the header", lambda: tags_in_header(99 * MIB)),
-        Attack("10 MB of tags in the body", lambda: tags_in_body(10 * MIB)),
-        Attack("10 MB of tags in topics", lambda: tags_in_elements(10 * MIB)),
-        Attack("10 MB of empty names", lambda: empty_names(10 * MIB)),
-        Attack("50 MB of empty names", lambda: empty_names(50 * MIB)),
-        Attack("10 MB of partition numbers", lambda: numbers(10 * MIB)),
-        Attack("ListOffsets by time, 80 times", lambda: list_offsets(80), large_batch),
-        Attack("OffsetFetch of a group, 2,000 times", lambda: offset_fetch(2000), committed_offsets),
-        Attack("DescribeConfigs of a topic, 5,000 times", lambda: describe_configs(5000)),
-        Attack("DescribeGroups of a group, 20,000 times", lambda: describe_groups(20_000), coordinator),
-        Attack("DescribeProducers of a partition, 100,000 times", lambda: describe_producers(100_000)),
-        Attack("OffsetCommit of 100 KB that becomes 108 MB", commit_with_a_long_group_id, coordinator),
-        Attack("CreateTopics of 10,000 partitions", lambda: create_partitions(WIDE_PARTITIONS)),
-        Attack("Metadata of 500 topics, 5 times", all_topics, known_topics),
-        Attack("Metadata of 10,000 unknown topics", lambda: unknown_topics(10_000)),
-        Attack("DescribeConfigs of 500 topics, 10 times", all_configs, known_topics),
-        Attack("Fetch of 10,000 partitions, 5 times", wide_fetch, wide_topic),
-        *SEQUENCES,
-    )
-}
+def all_attacks(part: int = 1) -> list[Attack]:
+    """Return the attacks by hand. ``part`` divides their counts and sizes; the names say them undivided."""
+    mib = MIB // part
+    wide, topics, batch = WIDE_PARTITIONS // part, KNOWN_TOPICS // part, BATCH_RECORDS // part
+    has_wide, has_known = partial(wide_topic, partitions=wide), partial(known_topics, count=topics)
+    has_batch, has_offsets = partial(large_batch, count=batch), partial(committed_offsets, partitions=wide)
+    return [
+        Attack("10 MB of tags in the header", lambda: tags_in_header(10 * mib)),
+        Attack("100 MB of tags in the header", lambda: tags_in_header(99 * mib)),
+        Attack("10 MB of tags in the body", lambda: tags_in_body(10 * mib)),
+        Attack("10 MB of tags in topics", lambda: tags_in_elements(10 * mib)),
+        Attack("10 MB of empty names", lambda: empty_names(10 * mib)),
+        Attack("50 MB of empty names", lambda: empty_names(50 * mib)),
+        Attack("10 MB of partition numbers", lambda: numbers(10 * mib)),
+        Attack("ListOffsets by time, 80 times", lambda: list_offsets(80 // part), has_batch),
+        Attack("OffsetFetch of a group, 2,000 times", lambda: offset_fetch(2000 // part), has_offsets),
+        Attack("DescribeConfigs of a topic, 5,000 times", lambda: describe_configs(5000 // part)),
+        Attack("DescribeGroups of a group, 20,000 times", lambda: describe_groups(20_000 // part), coordinator),
+        Attack("DescribeProducers of a partition, 100,000 times", lambda: describe_producers(100_000 // part)),
+        Attack(
+            "OffsetCommit of 100 KB that becomes 108 MB", lambda: commit_with_a_long_group_id(9000 // part), coordinator
+        ),
+        Attack("CreateTopics of 10,000 partitions", lambda: create_partitions(wide)),
+        Attack("Metadata of 5,000 topics, 5 times", all_topics, has_known),
+        Attack("Metadata of 10,000 unknown topics", lambda: unknown_topics(10_000 // part)),
+        Attack("DescribeConfigs of 5,000 topics", lambda: all_configs(topics), has_known),
+        Attack("Fetch of 10,000 partitions, 5 times", lambda: wide_fetch(wide), has_wide),
+        *sequences(part),
+    ]

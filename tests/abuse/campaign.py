@@ -13,7 +13,7 @@ import attrs
 
 from kraft.records.record import Record, encode_batch
 from tests.abuse.attack import Attack
-from tests.abuse.client import PATIENCE_S, Asked, Client, running_client
+from tests.abuse.client import PATIENCE_S, PAUSE_S, Asked, Client, running_client
 from tests.abuse.state import write
 from tests.abuse.target import Step, Target
 from tests.fuzz.strike import NEIGHBOUR_TOPIC, Address, Neighbour
@@ -83,23 +83,28 @@ class Verdict:
     """Whether a client lost its connection, or got no response."""
     step: Step | None
 
+    def harm(self) -> list[str]:
+        """Name the faults that a busy machine does not cause by itself."""
+        return _names(
+            ("a node ended", not self.alive),
+            ("a lost client", self.alive and self.lost),
+            ("no response", self.outcome.silent > 0),
+            ("another epoch", len(self.epochs) != 1 or -1 in self.epochs),
+            ("a fenced broker", self.fenced > 0),
+            ("memory", self.memory_mib[1] - self.memory_mib[0] > MEMORY_MIB),
+        )
+
     def faults(self) -> list[str]:
-        """Name what is over its budget."""
-        return [
-            name
-            for name, is_over in (
-                ("a node ended", not self.alive),
-                ("a lost client", self.alive and self.lost),
-                ("no response", self.outcome.silent > 0),
-                ("another epoch", len(self.epochs) != 1 or -1 in self.epochs),
-                ("a fenced broker", self.fenced > 0),
-                ("step", self.step is not None and self.step.cpu_ms > STEP_MS),
-                ("memory", self.memory_mib[1] - self.memory_mib[0] > MEMORY_MIB),
-                ("neighbour", is_slow(self.p99_ms, self.quiet_ms[0], NEIGHBOUR_P99_MS)),
-                ("controller", is_slow(self.control_p99_ms, self.quiet_ms[1], CONTROL_P99_MS)),
-            )
-            if is_over
-        ]
+        """Name all that is over its budget."""
+        return self.harm() + _names(
+            ("step", self.step is not None and self.step.cpu_ms > STEP_MS),
+            ("neighbour", is_slow(self.p99_ms, self.quiet_ms[0], NEIGHBOUR_P99_MS)),
+            ("controller", is_slow(self.control_p99_ms, self.quiet_ms[1], CONTROL_P99_MS)),
+        )
+
+
+def _names(*faults: tuple[str, bool]) -> list[str]:
+    return [name for name, is_over in faults if is_over]
 
 
 def is_slow(wait_ms: float, quiet_ms: float, budget_ms: float) -> bool:
@@ -215,50 +220,80 @@ class Clients:
 
 
 @contextlib.contextmanager
-def running_clients(target: Target) -> Iterator[Clients]:
+def running_clients(target: Target, pause_s: float = PAUSE_S) -> Iterator[Clients]:
     with (
-        running_client(target.address, "neighbour") as neighbour,
-        running_client(target.controller_address, "controller") as controller,
+        running_client(target.address, "neighbour", pause_s) as neighbour,
+        running_client(target.controller_address, "controller", pause_s) as controller,
     ):
         yield Clients(neighbour, controller)
 
 
-def judge(target: Target, clients: Clients, attack: Attack) -> Verdict:
-    """Attack the cluster while both clients ask."""
+@attrs.frozen
+class Watch:
+    """The cluster before an attack, and the requests of the clients during it."""
+
+    target: Target
+    clients: Clients
+    quiet: Both
+    resident_mib: int
+    fenced: int
+    busy: Both = attrs.Factory(lambda: (Asked(), Asked()))
+
+    @classmethod
+    def begin(cls, target: Target, clients: Clients) -> Watch:
+        quiet = clients.ask_quietly()
+        watch = cls(target, clients, quiet, target.resident_mib(), target.fenced())
+        target.forget_peak()
+        target.new_steps()
+        return watch
+
+    def asking(self) -> contextlib.AbstractContextManager[None]:
+        return self.clients.asking(self.busy)
+
+    def verdict(self, name: str, outcome: Outcome) -> Verdict:
+        target, (quiet, quiet_control), (busy, busy_control) = self.target, self.quiet, self.busy
+        alive = target.is_alive
+        peak, after = (target.resident_mib("VmHWM"), target.resident_mib()) if alive else (0, 0)
+        return Verdict(
+            name,
+            outcome,
+            (quiet.p99_ms(), quiet_control.p99_ms()),
+            busy.worst_ms(),
+            busy.p99_ms(),
+            busy_control.worst_ms(),
+            busy_control.p99_ms(),
+            (self.resident_mib, peak, after),
+            frozenset((*quiet_control.epochs, *busy_control.epochs)) if alive else frozenset({-1}),
+            target.fenced() - self.fenced,
+            alive,
+            any(asked.is_lost for asked in self.busy),
+            max(target.new_steps(), key=lambda step: step.cpu_ms, default=None),
+        )
+
+
+def judge(target: Target, clients: Clients, attack: Attack, *, once: bool = False) -> Verdict:
+    """Attack the cluster while both clients ask: again until the waits can be judged, or only ``once``."""
     with neighbour(target.address, target.broker_id) as friend:
         attack.prepare(friend)  # makes one of the fuzzer's topics wide, if the attack needs that
-        friend.prepare()
-        write(friend, NEIGHBOUR_TOPIC, encode_batch([Record(0, -1, None, b"")]))
+        prepare_clients(friend)
     frames = list(attack.frames())
-    quiet = clients.ask_quietly()
-    busy = Asked(), Asked()
-    before, fenced_before = target.resident_mib(), target.fenced()
-    target.forget_peak()
-    target.new_steps()
+    watch = Watch.begin(target, clients)
     address = target.controller_address if attack.at_controller else target.address
     outcome, began = None, time.perf_counter()
-    while outcome is None or not (outcome.silent or _is_enough(quiet, busy) or time.perf_counter() - began > LONGEST_S):
-        with clients.asking(busy):
-            answered = _strike_for(ROUND_S, address, frames, attack.connections)
+    while outcome is None or not (
+        once or outcome.silent or _is_enough(watch.quiet, watch.busy) or time.perf_counter() - began > LONGEST_S
+    ):
+        with watch.asking():
+            answered = _strike_for(0.0 if once else ROUND_S, address, frames, attack.connections)
             time.sleep(attack.lasts_s)
         outcome = outcome or answered
-    alive = target.is_alive
-    memory = (before, target.resident_mib("VmHWM"), target.resident_mib()) if alive else (before, 0, 0)
-    return Verdict(
-        attack.name,
-        outcome,
-        tuple(asked.p99_ms() for asked in quiet),
-        busy[0].worst_ms(),
-        busy[0].p99_ms(),
-        busy[1].worst_ms(),
-        busy[1].p99_ms(),
-        memory,
-        frozenset((*quiet[1].epochs, *busy[1].epochs)) if alive else frozenset({-1}),
-        target.fenced() - fenced_before,
-        alive,
-        any(asked.is_lost for asked in busy),
-        max(target.new_steps(), key=lambda step: step.cpu_ms, default=None),
-    )
+    return watch.verdict(attack.name, outcome)
+
+
+def prepare_clients(friend: Neighbour) -> None:
+    """Make what the clients need: their topic, and a first record in it."""
+    friend.prepare()
+    write(friend, NEIGHBOUR_TOPIC, encode_batch([Record(0, -1, None, b"")]))
 
 
 def _is_enough(quiet: Both, busy: Both) -> bool:

@@ -1,4 +1,4 @@
-"""``python -m tests.abuse.client HOST PORT KIND``: a client whose waits for a node are measured.
+"""``python -m tests.abuse.client HOST PORT KIND PAUSE_S``: a client whose waits for a node are measured.
 
 In the attacker's interpreter it would wait for that interpreter's lock, so it has a process of its own. It pauses
 between its requests, so that it takes no core from the node, and it collects no garbage.
@@ -26,6 +26,7 @@ from kraft.messages.describe_quorum_request import DescribeQuorumRequest, Partit
 from kraft.messages.describe_quorum_response import DescribeQuorumResponse
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kraft.messages.produce_response import ProduceResponse
 from kraft.records.record import Record, encode_batch
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 from kraft.wire.schema import Message
@@ -33,7 +34,7 @@ from tests.fuzz.strike import NEIGHBOUR_TOPIC, Address, Neighbour
 from tests.support.node_process import ROOT, environment
 
 PAUSE_S = 0.001
-"""Between two requests. An idle node answers within 1 ms."""
+"""Between two requests of a campaign. An idle node answers within 1 ms."""
 PATIENCE_S = 120.0
 """The time for an answer. After it the client gives up."""
 
@@ -61,7 +62,7 @@ REQUESTS: Mapping[str, Callable[[], Sequence[tuple[Message, int]]]] = {
 class Asked:
     """The requests of a client: their waits in seconds, and the epochs of the quorum in the responses.
 
-    ``is_lost`` means that the node closed the connection, or did not respond for ``PATIENCE_S``.
+    ``is_lost`` means that the node closed the connection, did not respond for ``PATIENCE_S``, or refused a write.
     """
 
     waits: list[float] = attrs.Factory(list)
@@ -105,9 +106,9 @@ class Client:
 
 
 @contextlib.contextmanager
-def running_client(address: Address, kind: str) -> Iterator[Client]:
+def running_client(address: Address, kind: str, pause_s: float = PAUSE_S) -> Iterator[Client]:
     """Start a client of ``REQUESTS``, which does not ask yet. The end of the block ends it."""
-    command = [sys.executable, "-m", "tests.abuse.client", address[0], str(address[1]), kind]
+    command = [sys.executable, "-m", "tests.abuse.client", address[0], str(address[1]), kind, str(pause_s)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, cwd=ROOT, env=environment(), bufsize=0, **pipes) as process:
         try:
@@ -119,14 +120,14 @@ def running_client(address: Address, kind: str) -> Iterator[Client]:
 # Within the process of the client.
 
 
-def main(host: str, port: str, kind: str) -> int:
+def main(host: str, port: str, kind: str, pause_s: str) -> int:
     gc.disable()
     connection: socket.socket | None = None
     while os.read(0, 1):
         asked = Asked()
         try:
             connection = connection or _connected((host, int(port)))
-            _ask_until_told(connection, kind, asked)
+            _ask_until_told(connection, kind, float(pause_s), asked)
         except (OSError, AssertionError):
             asked.is_lost, connection = True, None
         if not os.read(0, 1):
@@ -141,7 +142,7 @@ def _connected(address: Address) -> socket.socket:
     return connection
 
 
-def _ask_until_told(connection: socket.socket, kind: str, asked: Asked) -> None:
+def _ask_until_told(connection: socket.socket, kind: str, pause_s: float, asked: Asked) -> None:
     requests = REQUESTS[kind]()
     client = Neighbour(connection)
     told = False
@@ -154,7 +155,9 @@ def _ask_until_told(connection: socket.socket, kind: str, asked: Asked) -> None:
                 asked.waits.append(time.perf_counter() - began)
             if isinstance(response, DescribeQuorumResponse) and (epoch := quorum_epoch(response)) not in asked.epochs:
                 asked.epochs.append(epoch)
-            told = bool(select.select([0], [], [], PAUSE_S)[0])
+            if isinstance(response, ProduceResponse):
+                assert not response.responses[0].partition_responses[0].error_code
+            told = bool(select.select([0], [], [], pause_s)[0])
 
 
 def quorum_epoch(response: DescribeQuorumResponse) -> int:

@@ -24,25 +24,28 @@ LOOKED_INTO = "looked-into"
 BATCH_RECORDS = 110_000
 OLD_MS = 1_700_000_000_000
 GROUP = "readers"
-KNOWN_TOPICS = 500
+KNOWN_TOPICS = 5_000
 SETTLED_S = 60.0
 """The time for a node to learn of a new topic, and for a coordinator to load its partition."""
 
 
-def wide_topic(friend: Neighbour) -> None:
+def wide_topic(friend: Neighbour, partitions: int = WIDE_PARTITIONS) -> None:
     """Create the topic, again if a busy controller refused that: it decides nothing after 30 s in its queue."""
     topics = [MetadataRequestTopic(name=WIDE)]
     request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
 
     def exists() -> bool:
-        friend.create(WIDE, partitions=WIDE_PARTITIONS)
-        return len(friend.ask(request, 9).topics[0].partitions) == WIDE_PARTITIONS
+        friend.create(WIDE, partitions=partitions)
+        return len(friend.ask(request, 9).topics[0].partitions) == partitions
 
     eventually(exists, SETTLED_S)
 
 
-def known_topics(friend: Neighbour) -> None:
-    friend.create(*(f"known-{number}" for number in range(KNOWN_TOPICS)), partitions=1)
+def known_topics(friend: Neighbour, count: int = KNOWN_TOPICS) -> None:
+    """Create the topics, no more than 1,000 in a request."""
+    names = [f"known-{number}" for number in range(count)]
+    for first in range(0, count, 1000):
+        friend.create(*names[first : first + 1000], partitions=1)
 
 
 def coordinator(friend: Neighbour) -> None:
@@ -61,19 +64,18 @@ def commit(friend: Neighbour, topic: str, partitions: list[int]) -> None:
     eventually(lambda: not any(each.error_code for each in friend.ask(request, 7).topics[0].partitions), SETTLED_S)
 
 
-def committed_offsets(friend: Neighbour) -> None:
+def committed_offsets(friend: Neighbour, partitions: int = WIDE_PARTITIONS) -> None:
     """A group with an offset for each partition of the wide topic."""
-    wide_topic(friend)
+    wide_topic(friend, partitions)
     coordinator(friend)
-    for first in range(0, WIDE_PARTITIONS, 1000):
-        commit(friend, WIDE, list(range(first, min(first + 1000, WIDE_PARTITIONS))))
+    for first in range(0, partitions, 1000):
+        commit(friend, WIDE, list(range(first, min(first + 1000, partitions))))
 
 
-def large_batch(friend: Neighbour) -> None:
+def large_batch(friend: Neighbour, count: int = BATCH_RECORDS) -> None:
     """A topic with one batch of 110,000 records, just below 1 MiB. The last one is the newest."""
     friend.create(LOOKED_INTO, partitions=1)
-    last = BATCH_RECORDS - 1
-    records = [Record(number, OLD_MS + (number == last), None, b"") for number in range(BATCH_RECORDS)]
+    records = [Record(number, OLD_MS + (number == count - 1), None, b"") for number in range(count)]
     write(friend, LOOKED_INTO, encode_batch(records))
 
 
