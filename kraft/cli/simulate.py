@@ -47,6 +47,9 @@ _LOG_INTERVAL_S = 30.0
 @click.option(
     "--into", metavar="DIR", help="With --spark: add the verdicts to the tables of this directory (see kraft pipeline)."
 )
+@click.option(
+    "--expect-trace", "expected", metavar="SUM", help="With --seeds: fail if the sum of the traces is another one."
+)
 @click.option("--seed", type=click.IntRange(0), help="Run one seed.")
 @click.option("--trace", is_flag=True, help="With --seed: print every event.")
 @click.option(
@@ -62,6 +65,7 @@ def command(
     figures: TextIO | None,
     master: str | None,
     into: str | None,
+    expected: str | None,
     seed: int | None,
     trace: bool,
     make_small: bool,
@@ -70,13 +74,14 @@ def command(
     """Run quorums of simulated nodes under faults. A seed decides each run.
 
     The exit status is 1 if a run broke an invariant. It is also 1 if a campaign of 1000 seeds or more missed a rare
-    state. Ctrl-C ends a campaign with a report of the finished seeds, and exit status 130.
+    state, or if the sum of its traces is not the expected one. Ctrl-C ends a campaign with a report of the finished
+    seeds, and exit status 130.
     """
     if (seeds is None) == (seed is None):
         raise click.UsageError("give either --seeds A:B or --seed N")
     if seed is not None:
-        if figures is not None or master is not None:
-            raise click.UsageError("--json and --spark go with --seeds")
+        if figures is not None or master is not None or expected is not None:
+            raise click.UsageError("--json, --spark and --expect-trace go with --seeds")
         return _replay(seed, trace, make_small, None if plan is None else plan.read())
     if trace or make_small or plan is not None:
         raise click.UsageError("--trace, --shrink and --plan go with --seed")
@@ -87,8 +92,8 @@ def command(
     assert seeds is not None
     chosen = _parse_range(seeds)
     if master is not None:
-        return _campaign(chosen, _on_spark(chosen, master, into), figures, is_remote=True)
-    return _campaign(chosen, _results(chosen, jobs), figures, is_remote=False)
+        return _campaign(chosen, _on_spark(chosen, master, into), figures, expected, is_remote=True)
+    return _campaign(chosen, _results(chosen, jobs), figures, expected, is_remote=False)
 
 
 def _parse_range(text: str) -> range:
@@ -121,7 +126,12 @@ def _replay(seed: int, trace: bool, make_small: bool, plan_text: str | None) -> 
 
 
 def _campaign(
-    seeds: range, source: AbstractContextManager[Iterable[SeedResult]], figures: TextIO | None, *, is_remote: bool
+    seeds: range,
+    source: AbstractContextManager[Iterable[SeedResult]],
+    figures: TextIO | None,
+    expected: str | None,
+    *,
+    is_remote: bool,
 ) -> int:
     """Run the campaign and report it. The CPU time of a remote one is not known."""
     started, tally = time.monotonic(), Tally()
@@ -149,7 +159,10 @@ def _campaign(
     unreached = tally.never_reached() if tally.seeds >= COVERING_CAMPAIGN else []
     if unreached:
         click.echo(f"never reached: {', '.join(unreached)}", err=on_stderr)
-    return 1 if tally.failures or unreached else 0
+    is_other = expected is not None and tally.trace_hash != expected
+    if is_other:
+        click.echo(f"other runs than expected: trace {tally.trace_hash} instead of {expected}", err=on_stderr)
+    return 1 if tally.failures or unreached or is_other else 0
 
 
 @contextmanager
@@ -209,7 +222,7 @@ def _report(tally: Tally, asked: int, wall_s: float, cpu_s: float | None, *, err
     say("")
     say(
         f"{tally.seeds}{of_all} seeds, {len(tally.failures)} failed: {tally.events} events, "
-        f"{tally.committed} records committed, trace {tally.trace:032x}"
+        f"{tally.committed} records committed, trace {tally.trace_hash}"
     )
     if cpu_s is None:
         say(f"{tally.simulated_s:.0f} simulated s in {wall_s:.1f} s on Spark")

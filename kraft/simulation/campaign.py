@@ -110,6 +110,11 @@ class Tally:
         if result.invariant is not None:
             self.failures.append(result)
 
+    @property
+    def trace_hash(self) -> str:
+        """``trace`` in hexadecimal digits, as a campaign prints it."""
+        return f"{self.trace:032x}"
+
     def never_reached(self) -> list[str]:
         return [name for name in RARE_STATES if not self.reached[name]]
 
@@ -127,7 +132,7 @@ class Tally:
             "simulated_s": round(self.simulated_s),
             "events": self.events,
             "committed": self.committed,
-            "trace": f"{self.trace:032x}",
+            "trace": self.trace_hash,
             "coverage": {name: [seeds, times] for name, seeds, times in self.rows()},
         }
 

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from kraft.cli import simulate
 from kraft.cli.main import cli
+from tests.simulation.golden import recorded as golden_traces
 from tests.simulation.hunt import recorded
 from tests.simulation.mutants import MUTANTS
 from tests.simulation.page import PROSE
@@ -24,6 +25,7 @@ from tests.support.node_process import environment
 # The real command, except that it shows its progress after every seed.
 EAGER = "from kraft.cli import main, simulate; simulate._LOG_INTERVAL_S = 0.0; main.main()"
 SEED = str(recorded()["votes for a shorter log"].seed)
+GOLDEN = golden_traces()
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -55,6 +57,17 @@ def test_the_figures_are_the_same_with_more_processes(tmp_path: Path) -> None:
         found.append(figures)
     assert found[0] == found[1]
     assert (found[0]["from"], found[0]["to"], found[0]["seeds"], found[0]["failed"]) == (3, 7, 4, [])
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_campaign_fails_if_the_sum_of_its_traces_is_not_the_expected_one(jobs: str) -> None:
+    """Docstring: "It is also 1 if (…) the sum of its traces is not the expected one"."""
+    total = f"{sum(int(GOLDEN[str(seed)], 16) for seed in range(3)) % 2**128:032x}"
+    arguments = ("--seeds", "0:3", "--jobs", jobs, "--expect-trace")
+    assert run(*arguments, total)[0] == 0
+    status, output = run(*arguments, GOLDEN["0"])
+    assert status == 1
+    assert output.splitlines()[-1] == f"other runs than expected: trace {total} instead of {GOLDEN['0']}"
 
 
 def test_progress_is_shown_on_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
