@@ -7,16 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kraft.coordinator.framing import VERSION
+from kraft.coordinator.transactions.effects import TransactionMarkers
 from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kraft.messages.consumer_protocol_assignment import TopicPartition as AssignedTopic
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription, TopicPartition
 from kraft.wire.codec import encode
+from kraft.wire.errors import ErrorCode
+from kraft.wire.internal_topics import OFFSETS_TOPIC
 from tests.coordinator.groups.consumer.desk import T
 from tests.coordinator.groups.desk import DELAY_S, SESSION_S
-from tests.coordinator.scribes import GroupScribe, TransactionScribe
+from tests.coordinator.partition_scribe import ORDERS, PartitionScribe
+from tests.coordinator.scribes import GroupScribe, TransactionScribe, words
 from tests.coordinator.share_scribe import ACCEPT, LOCK_S, REJECT, RELEASE, ShareScribe
 
 DOCS = Path(__file__).parents[2] / "docs"
+OFFSETS = (OFFSETS_TOPIC, 0)
 
 
 def classic_group() -> list[str]:
@@ -152,6 +157,146 @@ def fenced_producer() -> list[str]:
     return desk.lines
 
 
+def bumped_epochs() -> list[str]:
+    """transaction.version 2: each end bumps the epoch, so a late request is refused (KIP-890)."""
+    desk = TransactionScribe(transaction_version=2)
+    orders = desk.orders = PartitionScribe(desk.lines)
+
+    def produce(text: str, producer: tuple[int, int]) -> None:
+        def add() -> ErrorCode:
+            desk.who = "leader"
+            return desk.add(producer, ORDERS, version=5)[ORDERS]
+
+        orders.produce("producer", text, producer, add)
+        desk.who = "producer"
+
+    desk.who = "producer"
+    first = desk.producer()
+    produce("first", first)
+    ended = desk.end(first, version=5)
+    second = ended.producer_id, ended.producer_epoch
+    desk.write_markers()
+    produce("second", second)
+    produce("late", first)
+    desk.end(first, version=5)
+    desk.end(second, committed=False, version=5)
+    desk.write_markers()
+    desk.end(second, committed=False, version=5)
+    orders.read("consumer")
+    return desk.lines
+
+
+def timed_out() -> list[str]:
+    """A producer stops in the middle of its transaction, and comes back later."""
+    desk = TransactionScribe()
+    orders = desk.orders = PartitionScribe(desk.lines)
+    desk.who = "producer"
+    begun = desk.init(timeout=30_000)
+    producer = begun.producer_id, begun.producer_epoch
+    desk.add(producer, ORDERS)
+    orders.produce("producer", "paid", producer)
+    orders.produce("another", "shipped")
+    orders.read("consumer")
+    desk.pass_time(30)
+    desk.write_markers()
+    orders.read("consumer")
+    orders.produce("producer", "paid again", producer)
+    desk.end(producer)
+    return desk.lines
+
+
+def transactional_offsets() -> list[str]:
+    """A member of a group is killed between its commit and the marker of its offsets (KIP-447)."""
+    group = GroupScribe()
+    lines = group.lines
+    desk = TransactionScribe(lines)
+    group.who = desk.who = "A"
+    member = group.answers[group.join()].member_id
+    group.join(member)
+    group.pass_time(DELAY_S)
+    group.sync(member, 1, {member: plan(0, 1, 2, 3)})
+    producer = desk.producer()
+    desk.add(producer, OFFSETS)
+    group.commit_in_transaction(producer, 3, member, 1)
+    desk.end(producer)
+    group.write_marker(desk.markers[0])
+    desk.write_markers()
+    lines.clear()
+    desk.add(producer, ORDERS)
+    desk.add(producer, OFFSETS)
+    group.commit_in_transaction(producer, 5, member, 1)
+    desk.end(producer)
+
+    end = len(lines)
+    group.who = "B"
+    successor = group.answers[group.join()].member_id
+    group.join(successor)
+    group.gather()
+    group.sync(successor, 2, {successor: plan(0, 1, 2, 3)})
+    assert list(group.group().members) == [successor]
+    del lines[end:]
+    lines.append("A is paused until its session has ended; B is the only member, in generation 2")
+
+    group.fetch_offset(require_stable=False)
+    group.fetch_offset(require_stable=True)
+    group.who = "coordinator"
+    group.write_marker(desk.markers[0])
+    desk.write_markers()
+    group.who = "B"
+    group.fetch_offset(require_stable=True)
+    group.who = desk.who = "A"
+    desk.add(producer, OFFSETS)
+    group.commit_in_transaction(producer, 7, member, 1)
+    return lines
+
+
+def hanging_transaction() -> list[str]:
+    """A broker without verification appends a late record, and an administrator ends the transaction (KIP-664)."""
+    desk = TransactionScribe()
+    orders = desk.orders = PartitionScribe(desk.lines)
+    desk.who = "producer"
+    producer = desk.producer()
+    desk.add(producer, ORDERS)
+    orders.produce("producer", "paid", producer)
+    desk.end(producer)
+    desk.write_markers()
+    orders.produce("producer", "late", producer)
+    desk.pass_time(900)
+    orders.produce("another", "shipped")
+    orders.read("consumer")
+    desk.who = "administrator"
+    orders.describe_producers("administrator")
+    desk.list_transactions(producer[0])
+    desk.describe()
+    abort = TransactionMarkers("", *producer, desk.coordinator_epoch, committed=False, version=0, partitions=(ORDERS,))
+    desk.lines.append(f"administrator: {words(abort)}")
+    orders.append_marker(abort)
+    orders.read("consumer")
+    return desk.lines
+
+
+def log_of_a_partition() -> list[str]:
+    """Three transactions and a plain record; the follower has all but the last marker."""
+    orders = PartitionScribe()
+    names = {1: "A", 2: "B", 3: "C"}
+
+    def end(producer_id: int, *, committed: bool) -> None:
+        orders.append_marker(TransactionMarkers("", producer_id, 0, 0, committed, 0, (ORDERS,)))
+
+    for producer_id, text in ((1, "a1"), (2, "b1"), (1, "a2")):
+        orders.produce(names[producer_id], text, (producer_id, 0))
+    end(1, committed=True)
+    orders.produce("B", "b2", (2, 0))
+    end(2, committed=False)
+    orders.produce("C", "c1", (3, 0))
+    orders.produce("plain", "p1")
+    orders.produce("A", "a3", (1, 0))
+    orders.is_followed = False
+    end(1, committed=True)
+    assert orders.visible() == [0, 2]
+    return orders.picture(names)
+
+
 TRANSCRIPTS: dict[str, dict[str, Callable[[], list[str]]]] = {
     "groups.md": {
         "classic group": classic_group,
@@ -159,15 +304,24 @@ TRANSCRIPTS: dict[str, dict[str, Callable[[], list[str]]]] = {
         "migration": migration,
         "shared partition": shared_partition,
     },
-    "transactions.md": {"killed coordinator": killed_coordinator, "fenced producer": fenced_producer},
+    "transactions.md": {
+        "killed coordinator": killed_coordinator,
+        "fenced producer": fenced_producer,
+        "timed out": timed_out,
+        "bumped epochs": bumped_epochs,
+        "log of a partition": log_of_a_partition,
+        "transactional offsets": transactional_offsets,
+        "hanging transaction": hanging_transaction,
+    },
 }
+PICTURES = {log_of_a_partition}
 
 
 def page(name: str) -> str:
     """Return the text of the page with the transcripts of now."""
     text = (DOCS / name).read_text()
     for title, make in TRANSCRIPTS[name].items():
-        block = "\n".join(["```text", *make(), "```"])
+        block = "\n".join([f"```{'mermaid' if make in PICTURES else 'text'}", *make(), "```"])
         mark = re.escape(f"<!-- transcript: {title} -->")
         text, count = re.subn(
             rf"({mark}\n).*?(<!-- end -->)", lambda m, b=block: f"{m[1]}{b}\n{m[2]}", text, flags=re.S

@@ -12,6 +12,10 @@ from kraft.coordinator.core import CoordinatorRequest, StoredRecord
 from kraft.coordinator.framing import VERSION, unframed, version_of
 from kraft.coordinator.groups.consumer.records import decode_consumer_record
 from kraft.coordinator.groups.core import Event
+from kraft.coordinator.groups.offsets import fetched
+from kraft.coordinator.groups.records import OffsetRecord, decode_record
+from kraft.coordinator.groups.transactions import EndTransaction, TransactionalCommit
+from kraft.coordinator.transactions.admin import described, listed, transaction_filter
 from kraft.coordinator.transactions.core import TransactionEvent
 from kraft.coordinator.transactions.effects import TransactionMarkers
 from kraft.coordinator.transactions.records import decode_transaction
@@ -36,13 +40,24 @@ from kraft.messages.join_group_request import JoinGroupRequest
 from kraft.messages.join_group_response import JoinGroupResponse
 from kraft.messages.leave_group_request import LeaveGroupRequest
 from kraft.messages.leave_group_response import LeaveGroupResponse
+from kraft.messages.list_transactions_request import ListTransactionsRequest
+from kraft.messages.offset_fetch_request import OffsetFetchRequestTopics
 from kraft.messages.sync_group_request import SyncGroupRequest
 from kraft.messages.sync_group_response import SyncGroupResponse
+from kraft.messages.txn_offset_commit_request import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from kraft.messages.txn_offset_commit_response import TxnOffsetCommitResponse
 from kraft.metadata.steps import finished
+from kraft.records.control import EndTransactionMarker
 from kraft.wire.codec import decode
 from kraft.wire.errors import ErrorCode
+from kraft.wire.internal_topics import OFFSETS_TOPIC
 from tests.coordinator.groups.consumer.desk import GROUP, ConsumerDesk
-from tests.coordinator.transactions.desk import ID, TransactionDesk
+from tests.coordinator.partition_scribe import PartitionScribe
+from tests.coordinator.transactions.desk import ID, TIMEOUT, TransactionDesk
 
 
 class GroupScribe(ConsumerDesk):
@@ -83,13 +98,33 @@ class GroupScribe(ConsumerDesk):
         self.lines.append(f"{seconds:g} s pass")
         super().pass_time(seconds)
 
+    def commit_in_transaction(self, producer: tuple[int, int], offset: int, member_id: str, generation: int) -> None:
+        """Send TxnOffsetCommit for t-0."""
+        topics = [TxnOffsetCommitRequestTopic("t", [TxnOffsetCommitRequestPartition(0, offset)])]
+        fields = {"transactional_id": ID, "group_id": GROUP, "producer_id": producer[0], "producer_epoch": producer[1]}
+        member = {"member_id": member_id, "generation_id": generation}
+        self.send(TransactionalCommit(TxnOffsetCommitRequest(topics=topics, **fields, **member)), 4)
+
+    def write_marker(self, markers: TransactionMarkers) -> None:
+        marker = EndTransactionMarker(markers.committed, markers.coordinator_epoch)
+        self.send(EndTransaction(markers.producer_id, markers.epoch, marker), 1)
+
+    def fetch_offset(self, *, require_stable: bool) -> None:
+        """Send OffsetFetch for t-0."""
+        self.lines.append(f"{self.who}: OffsetFetch t-0{', require_stable' if require_stable else ''}")
+        wanted = [OffsetFetchRequestTopics("t", partition_indexes=[0])]
+        answer = finished(fetched(self.core.offsets, GROUP, wanted, require_stable=require_stable))
+        partition = answer.topics[0].partitions[0]
+        self.lines.append(f"    to {self.who}: {_code(partition.error_code) or f'offset {partition.committed_offset}'}")
+
 
 class TransactionScribe(TransactionDesk):
-    """``who`` sends the next requests."""
+    """``who`` sends the next requests. ``orders`` appends its own records and markers, if it is there."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, lines: list[str] | None = None, **options: Any) -> None:
         super().__init__(**options)
-        self.lines: list[str] = []
+        self.lines = [] if lines is None else lines
+        self.orders: PartitionScribe | None = None
         self.who = ""
         self._senders: dict[int, str] = {}
 
@@ -113,7 +148,25 @@ class TransactionScribe(TransactionDesk):
     def write_markers(self, *partitions: tuple[str, int]) -> None:
         chosen = partitions or self.markers[0].partitions
         self.lines.append(f"leader: wrote the marker in {_named(chosen)}")
+        if self.orders is not None:
+            self.orders.append_marker(self.markers[0])
         super().write_markers(*partitions)
+
+    def pass_time(self, seconds: float) -> None:
+        self.lines.append(f"{seconds:g} s pass")
+        super().pass_time(seconds)
+
+    def list_transactions(self, producer_id: int) -> None:
+        self.lines.append(f"{self.who}: ListTransactions, producer {producer_id}")
+        wanted = finished(transaction_filter(ListTransactionsRequest(producer_id_filters=[producer_id])))
+        for each in finished(listed(self.core.entries, wanted, self.now)):
+            self.lines.append(f'    to {self.who}: "{each.transactional_id}", {each.transaction_state}')
+
+    def describe(self) -> None:
+        self.lines.append(f'{self.who}: DescribeTransactions "{ID}"')
+        answer = finished(described(self.core.entries, ID))
+        partitions = [(topic.topic, index) for topic in answer.topics for index in topic.partitions]
+        self.lines.append(f"    to {self.who}: {answer.transaction_state}, {_named(partitions) or 'no partitions'}")
 
     def reload(self) -> None:
         self.lines.append("the coordinator is killed; another broker loads the partition")
@@ -157,10 +210,15 @@ def _(message: HeartbeatRequest) -> str:
     return f"Heartbeat, generation {message.generation_id}"
 
 
-@words.register(HeartbeatResponse)
-@words.register(EndTxnResponse)
-def _(message: Any) -> str:
+@words.register
+def _(message: HeartbeatResponse) -> str:
     return _code(message.error_code) or "ok"
+
+
+@words.register
+def _(message: EndTxnResponse) -> str:
+    following = "" if message.producer_epoch < 0 else f", the next epoch is {message.producer_epoch}"
+    return _code(message.error_code) or f"ok{following}"
 
 
 @words.register
@@ -181,7 +239,8 @@ def _(message: ConsumerGroupHeartbeatResponse) -> str:
 
 @words.register
 def _(message: InitProducerIdRequest) -> str:
-    return f'InitProducerId "{message.transactional_id}"'
+    limit_ms = message.transaction_timeout_ms
+    return f'InitProducerId "{message.transactional_id}"{"" if limit_ms == TIMEOUT else f", timeout {limit_ms} ms"}'
 
 
 @words.register
@@ -192,7 +251,9 @@ def _(message: InitProducerIdResponse) -> str:
 @words.register
 def _(message: AddPartitionsToTxnTransaction) -> str:
     partitions = [(topic.name, index) for topic in message.topics for index in topic.partitions]
-    return f"AddPartitionsToTxn {_named(partitions)}, epoch {message.producer_epoch}"
+    # The driver makes this message from a client's AddOffsetsToTxn, too, which names the group.
+    name = "AddOffsetsToTxn" if {topic for topic, _ in partitions} == {OFFSETS_TOPIC} else "AddPartitionsToTxn"
+    return f"{name} {_named(partitions)}, epoch {message.producer_epoch}"
 
 
 @words.register
@@ -203,13 +264,38 @@ def _(message: AddPartitionsToTxnResult) -> str:
 
 @words.register
 def _(message: EndTxnRequest) -> str:
-    return f"EndTxn, {'commit' if message.committed else 'abort'}, epoch {message.producer_epoch}"
+    return f"EndTxn, {_end(message.committed)}, epoch {message.producer_epoch}"
 
 
 @words.register
 def _(markers: TransactionMarkers) -> str:
-    end = "commit" if markers.committed else "abort"
-    return f"WriteTxnMarkers, {end}, epoch {markers.epoch}: {_named(markers.partitions)}"
+    return f"WriteTxnMarkers, {_end(markers.committed)}, epoch {markers.epoch}: {_named(markers.partitions)}"
+
+
+@words.register
+def _(sent: TransactionalCommit) -> str:
+    message = sent.message
+    offsets = [
+        f"{topic.name}-{each.partition_index} at {each.committed_offset}"
+        for topic in message.topics
+        for each in topic.partitions
+    ]
+    return f"TxnOffsetCommit, {', '.join(offsets)}, generation {message.generation_id}"
+
+
+@words.register
+def _(message: TxnOffsetCommitResponse) -> str:
+    return _code(message.topics[0].partitions[0].error_code) or "ok"
+
+
+@words.register
+def _(message: EndTransaction) -> str:
+    return f"WriteTxnMarkers, {_end(message.marker.committed)}, epoch {message.producer_epoch}: {OFFSETS_TOPIC}-0"
+
+
+@words.register
+def _(code: ErrorCode) -> str:
+    return _code(code) or "ok"
 
 
 @words.register
@@ -228,6 +314,10 @@ def _assigned(data: bytes) -> str:
     return " ".join(f"{each.topic}-{index}" for each in message.assigned_partitions for index in each.partitions)
 
 
+def _end(committed: bool) -> str:
+    return "commit" if committed else "abort"
+
+
 def _code(code: int) -> str:
     return ErrorCode(code).name if code else ""
 
@@ -242,6 +332,12 @@ def _owned(topics: Iterable[Any]) -> str:
 
 
 def _group_record(stored: StoredRecord) -> str:
+    if stored.is_committed is not None:
+        return f"the {_end(stored.is_committed)} marker of producer {stored.producer_id}"
+    record = decode_record(stored.key, stored.value, stored.producer_id)
+    if isinstance(record, OffsetRecord) and record.committed is not None:
+        offset = f"offset {record.committed.offset} of {record.topic}-{record.partition}"
+        return f"{offset} in the transaction of producer {record.producer_id}"
     assert stored.key is not None
     found = decode_consumer_record(stored.key, stored.value)
     if found is None:
