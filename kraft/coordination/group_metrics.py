@@ -12,6 +12,7 @@ from functools import partial
 from kraft.coordination.groups import Groups
 from kraft.coordinator.groups.consumer.group import ConsumerGroupState
 from kraft.coordinator.groups.core import GroupCoordinator
+from kraft.coordinator.groups.effects import Counted
 from kraft.coordinator.groups.group import GroupState
 from kraft.coordinator.groups.share.group import ShareGroupState
 from kraft.metrics import Registry
@@ -50,6 +51,21 @@ def declare_group_metrics(registry: Registry, groups: Groups) -> None:
         registry.gauge(*_NEW, "share-group-count", partial(total, count), state=share_state.value)
     for is_active, name in ((True, "active"), (False, "loading")):
         registry.gauge(*_NEW, "num-partitions", partial(groups.partition_count, is_active=is_active), state=name)
+
+
+def declare_group_rates(registry: Registry) -> Callable[[Counted, int], None]:
+    """Declare how often something happens per second, and how often it has. The returned function counts events."""
+    rates = {what: Window(registry.clock) for what in Counted}
+    counts = dict.fromkeys(Counted, 0)
+    for what, rate in rates.items():
+        registry.gauge(*_NEW, f"{what.value}-rate", partial(getattr, rate, "rate"))
+        registry.gauge(*_NEW, f"{what.value}-count", partial(counts.__getitem__, what))
+
+    def count(what: Counted, number: int) -> None:
+        rates[what].record(number)
+        counts[what] += number
+
+    return count
 
 
 def declare_load_times(registry: Registry, coordinator: str) -> Callable[[float], None]:

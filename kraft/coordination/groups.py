@@ -15,7 +15,7 @@ from kraft.coordination.shards import Shards
 from kraft.coordination.share_groups import AskShareCoordinator, StateRequests
 from kraft.coordinator.groups.consumer.regexes import RegexesResolved
 from kraft.coordinator.groups.core import ExpireOffsets, ForgetTopics, GroupCoordinator
-from kraft.coordinator.groups.effects import GroupEffects
+from kraft.coordinator.groups.effects import Counted, GroupEffects
 from kraft.coordinator.groups.rebalance import CoordinatorSettings
 from kraft.coordinator.groups.share.effects import StatesAnswered
 from kraft.coordinator.groups.transactions import EndTransaction
@@ -55,6 +55,7 @@ class Groups:
     _shards: Shards[GroupCoordinator] = attrs.field(init=False)
     _searches: RegexSearches = attrs.field(init=False)
     _state_requests: StateRequests = attrs.field(init=False)
+    _count: Callable[[Counted, int], None] = lambda what, number: None
     _deleted: set[str] = attrs.Factory(set)
     """Deleted topics, until their offsets are deleted."""
     _deleted_changed: trio.Event = attrs.Factory(trio.Event)
@@ -90,6 +91,8 @@ class Groups:
             if shard.is_active:
                 shard.take(event)
 
+        for what, number in effects.counted:
+            self._count(what, number)
         for search in effects.searches:
             self._searches.begin(search, report)
         for request in effects.state_requests:
@@ -122,6 +125,10 @@ class Groups:
     def report_loads(self, report: Callable[[float], None]) -> None:
         """Have the seconds of each further load of a partition reported."""
         self._shards.report_load = report
+
+    def report_counts(self, report: Callable[[Counted, int], None]) -> None:
+        """Have further events reported, each kind with its number, once their records are committed."""
+        self._count = report
 
     def partition_count(self, *, is_active: bool) -> int:
         """Return how many partitions this broker coordinates, or still loads."""

@@ -46,7 +46,7 @@ from kraft.control.controller_registration import ControllerRegistration, regist
 from kraft.control.metadata import Metadata
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.coordinators import BrokerCoordinators
-from kraft.coordination.group_metrics import declare_group_metrics, declare_load_times
+from kraft.coordination.group_metrics import declare_group_metrics, declare_group_rates, declare_load_times
 from kraft.coordination.groups import Groups
 from kraft.coordination.marker_writer import MarkerWriter
 from kraft.coordination.producer_ids import ProducerIds
@@ -238,6 +238,7 @@ class Node:
         self.broker, replicas = broker, broker.replicas
         declare_replica_metrics(self.registry, replicas, self.config.transactions.transaction_max_timeout_ms)
         declare_group_metrics(self.registry, broker.groups)
+        broker.groups.report_counts(declare_group_rates(self.registry))
         broker.groups.report_loads(declare_load_times(self.registry, "group"))
         broker.transactions.report_loads(declare_load_times(self.registry, "transaction"))
         broker.share_states.report_loads(declare_load_times(self.registry, "share"))

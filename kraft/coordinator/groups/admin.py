@@ -9,6 +9,7 @@ import attrs
 from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups.consumer.group import ConsumerGroup
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
+from kraft.coordinator.groups.effects import Counted
 from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, Group, GroupState
 from kraft.coordinator.groups.offsets import Offsets, delete_group, forget
 from kraft.coordinator.groups.rebalance import Step
@@ -196,4 +197,5 @@ def delete_offsets(
             answer.partitions.append(OffsetDeleteResponsePartition(partition_index=index, error_code=code))
             yield 1
         response.topics.append(answer)
+    step.count(Counted.OFFSET_DELETIONS, len(step.effects.append))
     step.reply_once_committed(request.token, response)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 import attrs
 
 from kraft.coordinator.core import CoordinatorEffects
@@ -22,11 +24,27 @@ class RegexSearch:
     timestamp_ms: int
 
 
+class Counted(Enum):
+    """The events of ``GroupCoordinatorMetrics``. A value is the beginning of the names of its metrics.
+
+    Only OffsetDelete counts as a deletion. A rebalance of KIP-848 or KIP-932 is a group epoch that a subscription or
+    the metadata of a topic raised. Apache does not count an epoch that a leaving member raised.
+    """
+
+    OFFSET_COMMITS = "offset-commit"
+    OFFSET_EXPIRATIONS = "offset-expiration"
+    OFFSET_DELETIONS = "offset-deletion"
+    CLASSIC_REBALANCES = "group-completed-rebalance"
+    CONSUMER_REBALANCES = "consumer-group-rebalance"
+    SHARE_REBALANCES = "share-group-rebalance"
+
+
 @attrs.define
 class GroupEffects(CoordinatorEffects[CoordinatorRecord]):
     """``searches`` are the searches for topics. A group has one at a time. ``state_requests`` go to the share
-    coordinator.
+    coordinator. ``counted`` are numbers for the metrics.
     """
 
     searches: list[RegexSearch] = attrs.Factory(list)
     state_requests: list[StateRequest] = attrs.Factory(list)
+    counted: tuple[tuple[Counted, int], ...] = ()

@@ -15,6 +15,7 @@ import attrs
 
 from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
+from kraft.coordinator.groups.effects import Counted
 from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, NO_TIMESTAMP, Group, GroupState
 from kraft.coordinator.groups.join import member_of
 from kraft.coordinator.groups.rebalance import Step
@@ -219,6 +220,7 @@ def commit(
             )
             yield 1
         yield 1
+    step.count(Counted.OFFSET_COMMITS, len(step.effects.append))
     step.reply_once_committed(request.token, response)
 
 
@@ -322,6 +324,7 @@ def expire(
     else:
         return
     yield from forget(step, offsets, group_id, islice(old, MAX_TOMBSTONES))
+    step.count(Counted.OFFSET_EXPIRATIONS, len(step.effects.append))
     if is_unused and not offsets.written(group_id):
         yield from delete_group(step, groups, consumers, group_id)
 

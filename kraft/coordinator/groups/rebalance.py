@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from kraft.coordinator.core import NO_DEADLINE, Token
-from kraft.coordinator.groups.effects import GroupEffects
+from kraft.coordinator.groups.effects import Counted, GroupEffects
 from kraft.coordinator.groups.group import Group, GroupMember, GroupState
 from kraft.coordinator.groups.records import GroupRecord, group_value
 from kraft.coordinator.groups.subscription import subscribed_topics
@@ -88,6 +88,11 @@ class Step:
 
     def reply(self, token: Token, message: Any) -> None:
         self.effects.replies.append((token, message))
+
+    def count(self, what: Counted, number: int = 1) -> None:
+        """Count events for the metrics, once the records of this step are committed."""
+        if number:
+            self.effects.counted += ((what, number),)
 
     def reply_once_committed(self, token: Token, message: Any) -> None:
         """Reply once the records of this step are committed."""

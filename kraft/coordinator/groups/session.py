@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kraft.coordinator.core import NO_DEADLINE, CoordinatorRequest
+from kraft.coordinator.groups.effects import Counted
 from kraft.coordinator.groups.group import Group, GroupMember, GroupState, Storing
 from kraft.coordinator.groups.join import member_of
 from kraft.coordinator.groups.rebalance import Step, assignment_refused, complete_if_ready, drop, settle
@@ -105,6 +106,7 @@ def assignment_committed(step: Step, group: Group) -> Steps[None]:
     assignments = group.storing.assignments
     group.storing = None
     group.become(GroupState.STABLE, step.timestamp_ms)
+    step.count(Counted.CLASSIC_REBALANCES)
     for member in group.members.values():
         member.assignment = assignments.get(member.member_id, b"")
         if member.sync is not None:

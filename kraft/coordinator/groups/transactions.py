@@ -8,6 +8,7 @@ import attrs
 
 from kraft.coordinator.core import CoordinatorRequest, Token, TransactionalBatch
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
+from kraft.coordinator.groups.effects import Counted
 from kraft.coordinator.groups.group import NO_TIMESTAMP, Group, GroupState
 from kraft.coordinator.groups.join import member_of
 from kraft.coordinator.groups.offsets import Offsets, batch_bytes
@@ -98,6 +99,7 @@ def commit(
             answers.partitions.append(TxnOffsetCommitResponsePartition(partition.partition_index, code))
             yield 1
         yield 1
+    step.count(Counted.OFFSET_COMMITS, len(step.effects.append))
     step.reply_once_committed(request.token, response)
 
 

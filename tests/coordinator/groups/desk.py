@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Generator, Iterable
 from itertools import count
 from typing import Any, TypeVar, cast
@@ -15,7 +15,7 @@ from kraft.coordinator.core import (
     StoredRecord,
 )
 from kraft.coordinator.groups.core import Event, ExpireOffsets, GroupCoordinator
-from kraft.coordinator.groups.effects import GroupEffects, RegexSearch
+from kraft.coordinator.groups.effects import Counted, GroupEffects, RegexSearch
 from kraft.coordinator.groups.group import Group
 from kraft.coordinator.groups.offsets import fetched
 from kraft.coordinator.groups.rebalance import MAX_BATCH_BYTES, CoordinatorSettings
@@ -77,6 +77,7 @@ class Desk:
         self.answers: dict[int, Any] = {}
         self.searches: list[RegexSearch] = []
         self.state_requests: list[StateRequest] = []
+        self.counted: Counter[Counted] = Counter()
         self._tokens = count(1)
         self._ids = count(1)
         self.core = self._core()
@@ -100,7 +101,7 @@ class Desk:
             self.uncommitted.append(effects)
         else:
             self._answer(effects.replies_once_committed)
-            self.state_requests += effects.state_requests
+            self._perform(effects)
         if self.is_followed:
             self.commit_all()
         self._answer(effects.replies)
@@ -114,7 +115,14 @@ class Desk:
             assert not replayed.append
             self._answer(replayed.replies)
             self._answer(effects.replies_once_committed)
-            self.state_requests += effects.state_requests
+            self._perform(effects)
+            self._perform(replayed)
+
+    def _perform(self, effects: GroupEffects) -> None:
+        """Perform the effects that wait for the commit of their records."""
+        self.state_requests += effects.state_requests
+        for what, number in effects.counted:
+            self.counted[what] += number
 
     @property
     def committed_log(self) -> list[StoredRecord]:

@@ -38,6 +38,7 @@ from kraft.coordinator.groups.consumer.records import (
 from kraft.coordinator.groups.consumer.regexes import InvalidRegexHeartbeat, drop_unused, search_if_due
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.consumer.target import assign, may_assign, metadata_hash
+from kraft.coordinator.groups.effects import Counted
 from kraft.coordinator.groups.group import Group
 from kraft.coordinator.groups.rebalance import Step
 from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest, OwnedTopicPartitions
@@ -178,6 +179,7 @@ def _raise_epoch(decision: GroupDecision, consumers: ConsumerGroups, image: Imag
     found = yield from metadata_hash(group, image)
     if bump or found != group.metadata_hash:
         yield from decision.add(group_metadata(group.group_id, group.epoch + 1, found))
+        decision.step.count(Counted.CONSUMER_REBALANCES)
 
 
 def _must_assign(decision: GroupDecision, consumers: ConsumerGroups) -> bool:

@@ -15,7 +15,7 @@ from kraft.coordinator.groups.consumer.group import ConsumerGroup, ConsumerMembe
 from kraft.coordinator.groups.consumer.records import group_metadata, regex_tombstone, resolved_regex
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.consumer.target import metadata_hash
-from kraft.coordinator.groups.effects import RegexSearch
+from kraft.coordinator.groups.effects import Counted, RegexSearch
 from kraft.coordinator.groups.rebalance import Step
 from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from kraft.metadata.image import Image
@@ -100,6 +100,7 @@ def resolved(step: Step, consumers: ConsumerGroups, event: RegexesResolved) -> S
         if has_changed:
             topics = yield from metadata_hash(decision.draft, event.image)
             yield from decision.add(group_metadata(group.group_id, group.epoch + 1, topics))
+            step.count(Counted.CONSUMER_REBALANCES)
     except KafkaError:
         return
     state.topic_ids = event.image.topic_ids

@@ -19,6 +19,7 @@ import attrs
 from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups.consumer.assignors import AssignedMember
 from kraft.coordinator.groups.consumer.target import hash_of_topics, may_assign
+from kraft.coordinator.groups.effects import Counted
 from kraft.coordinator.groups.rebalance import Step
 from kraft.coordinator.groups.share.assignor import assign_simple
 from kraft.coordinator.groups.share.decision import ShareDecision
@@ -168,6 +169,7 @@ def _raise_epoch(decision: ShareDecision, shares: ShareGroups, image: Image, *, 
     if not bump and found == group.metadata_hash:
         return False
     yield from decision.add(group_metadata(group.group_id, group.epoch + 1, found))
+    decision.step.count(Counted.SHARE_REBALANCES)
     return True
 
 
