@@ -2,20 +2,22 @@
 
 Versions 0 to 6: 1 adds the key type, 3 is flexible, 4 has several keys (KIP-699), 6 may request share groups.
 
-The first request begins to create the topic of the coordinator, and waits for CREATION_WAIT_S at most. Until the topic
-exists, responses have COORDINATOR_NOT_AVAILABLE, which clients retry.
+The first request begins to create the topic of the coordinator. It and all others wait for that until CREATION_WAIT_S
+after its begin. Until the topic exists, responses have COORDINATOR_NOT_AVAILABLE, which clients retry.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 import trio
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.coordination.auto_topic_creation import Creation
 from kraft.coordinator.partitions import HASHED_CHARACTERS, coordinator_partition
 from kraft.coordinator.share.state import SharePartitionKey
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
@@ -35,9 +37,11 @@ ROW = Api(
 
 KEYS_VERSION = 4
 SHARE_VERSION = 6
-CREATION_WAIT_S = 0.2
-"""Not a Kafka setting. The first request waits for the new topic, because librdkafka repeats it only after a second.
-Others do not wait, so a lost controller holds no connection. Apache Kafka does not wait.
+CREATION_WAIT_S = 0.5
+"""Not a Kafka setting. The first requests wait for the new topic. librdkafka repeats a refused one only after a second,
+and asks again on another connection 50 ms after the first. If the response names this broker before it has opened the
+logs of the topic, the group's first JoinGroup gets NOT_COORDINATOR, and librdkafka pauses for three seconds. A lost
+controller holds no connection for longer. Apache Kafka does not wait.
 """
 _SLICE_KEYS = 300
 
@@ -59,18 +63,23 @@ async def at_broker(broker: BrokerContext, request: Request, message: FindCoordi
     topic = _TOPICS.get(message.key_type)
     if topic is None or (message.key_type == KeyType.SHARE and request.api_version < SHARE_VERSION):
         return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
-    if broker.replicas.partition_count(topic) or not (creation := broker.auto_topics.create([topic])):
+    creation = broker.auto_topics.under_way(topic)
+    if creation is None and not broker.replicas.partition_count(topic):
+        creation = broker.auto_topics.create([topic])
+    if creation is None:
         return await _answer(broker, request, message, topic)
-
-    async def wait_then_answer() -> FindCoordinatorResponse:
-        with trio.move_on_after(CREATION_WAIT_S):
-            await creation.answered.wait()
-        return await _answer(broker, request, message, topic)
-
-    return Parked(wait_then_answer)
+    return Parked(partial(_answer_once_created, broker, request, message, topic, creation))
 
 
 at_zk_broker = at_broker
+
+
+async def _answer_once_created(
+    broker: BrokerContext, request: Request, message: FindCoordinatorRequest, topic: str, creation: Creation
+) -> FindCoordinatorResponse:
+    with trio.move_on_at(creation.begun_s + CREATION_WAIT_S):
+        await creation.answered.wait()
+    return await _answer(broker, request, message, topic)
 
 
 async def _answer(

@@ -40,10 +40,11 @@ _TIMEOUT_MS = 30_000
 class Creation:
     """One request. ``answered`` is set once the broker has applied what it could, or the controller did not answer.
 
-    ``refused`` has the errors of the controller then.
+    ``refused`` has the errors of the controller then. ``begun_s`` is the time of the event loop's clock.
     """
 
     names: list[str] = attrs.Factory(list)
+    begun_s: float = attrs.Factory(trio.current_time)
     refused: dict[str, ErrorCode] = attrs.Factory(dict)
     answered: trio.Event = attrs.Factory(trio.Event)
 
@@ -55,7 +56,7 @@ class AutoTopicCreation:
     config: NodeConfig
     channel: ControllerChannel
     catch_up: Callable[[], Awaitable[None]]
-    _in_flight: set[str] = attrs.Factory(set)
+    _in_flight: dict[str, Creation] = attrs.Factory(dict)
     _requests: trio.MemorySendChannel[Creation] = attrs.field(init=False)
     _inbox: trio.MemoryReceiveChannel[Creation] = attrs.field(init=False)
 
@@ -73,12 +74,17 @@ class AutoTopicCreation:
             if len(self._in_flight) >= MAX_TOPICS:
                 break
             if name not in self._in_flight:
-                self._in_flight.add(name)
+                self._in_flight[name] = creation
                 creation.names.append(name)
         if not creation.names:
             return None
         self._requests.send_nowait(creation)  # has room, because each queued request has a topic in flight
         return creation
+
+    def under_way(self, name: str) -> Creation | None:
+        """Return the creation of a topic that is not answered yet, if there is one."""
+        creation = self._in_flight.get(name)
+        return None if creation is None or creation.answered.is_set() else creation
 
     async def run(self) -> None:
         """Send the requests, for as long as the node lives. No answer of a controller raises here."""
@@ -92,7 +98,8 @@ class AutoTopicCreation:
         creation.answered.set()
         if creation.refused:
             await trio.sleep(_RETRY_AFTER_S)
-        self._in_flight.difference_update(names)
+        for name in names:
+            del self._in_flight[name]
 
     async def _request(self, names: list[str]) -> dict[str, ErrorCode]:
         """Return the errors of the topics that the controller refused."""

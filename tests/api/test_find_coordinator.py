@@ -55,10 +55,10 @@ async def test_the_first_request_creates_the_offsets_topic() -> None:
         assert (topic.name, topic.is_internal, len(topic.partitions)) == ("__consumer_offsets", True, 4)
 
 
-async def test_the_first_request_waits_for_the_controller_a_little(
+async def test_the_first_requests_wait_for_the_controller_a_little(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
-    """CREATION_WAIT_S; a request that finds the topic in flight does not wait."""
+    """CREATION_WAIT_S; also a request that finds the topic in flight, or in metadata whose logs are not open yet."""
     held = broker_in(tmp_path, 1)
     await held.hear(registration(1, 10))
     async with creation() as (topics, controller):
@@ -84,9 +84,14 @@ async def test_the_first_request_waits_for_the_controller_a_little(
 
             nursery.start_soon(ask_again)
             await wait_all_tasks_blocked()
+            nursery.start_soon(ask_again)
+            await wait_all_tasks_blocked()
             await held.hear(*topic_records("__consumer_offsets", UUID(int=50), 1))
+            nursery.start_soon(ask_again)
+            await wait_all_tasks_blocked()
+            assert found == []
             await controller.answer(ErrorCode.NONE)
-        assert found == [(0, 0)]
+        assert found == [(0, 0)] * 3
     await held.replicas.close()
 
 
