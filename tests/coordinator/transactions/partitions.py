@@ -142,6 +142,7 @@ class DataPartition:
             self.world.note(self.name, "has a write of", *write.producer)
             self.log.append(LoggedWrite(header, write))
             self.apply(self.log[-1])
+            self.check_stable_offset()
         self.wait_for(header.next_offset if duplicate is None else duplicate.batch.last_offset + 1, answered)
 
     def append_marker(self, markers: TransactionMarkers, answered: Answered) -> None:
@@ -155,6 +156,7 @@ class DataPartition:
         ended = self.open.get(markers.producer_id, [])
         self.log.append(LoggedMarker(parse_header(data), marker, bytes(data), ended))
         self.apply(self.log[-1])
+        self.check_stable_offset()
         self.wait_for(self.end_offset, answered)
 
     def apply(self, batch: LoggedWrite | LoggedMarker) -> None:
