@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kraft.api.index import rows
 from kraft.api.row import Api, ListenerType, Quota, Versions
-from kraft.messages.registry import ApiKey, request_class
+from kraft.messages.registry import ApiKey, listeners, request_class
 
 PAGE = Path(__file__).parents[2] / "docs" / "apis.md"
 SERVED = (ListenerType.BROKER, ListenerType.CONTROLLER)
@@ -39,25 +39,27 @@ resources in a request, or the second is an alternative to the first. Each quota
 
 _ABSENT = """## Not there
 
-If the message spec of an API names brokers or controllers, their listeners serve it. These APIs of Apache Kafka 4.3
-have no spec here:
+These APIs of Apache Kafka 4.3 are not served, or not at each listener that Kafka has them at:
 """
+_TOKENS = "delegation tokens (KIP-48) need SASL"
+_TELEMETRY = "no plugin receives the metrics of clients (KIP-714); their subscriptions can be configured"
+_STREAMS = "streams groups (KIP-1071) are missing"
 ABSENT = {
-    range(38, 42): (
-        "CreateDelegationToken, RenewDelegationToken, ExpireDelegationToken, DescribeDelegationToken",
-        "Delegation tokens (KIP-48) need SASL.",
-    ),
-    range(71, 73): (
-        "GetTelemetrySubscriptions, PushTelemetry",
-        "No plugin receives the metrics of clients (KIP-714). Their subscriptions can be configured.",
-    ),
-    range(88, 90): ("StreamsGroupHeartbeat, StreamsGroupDescribe", "Streams groups (KIP-1071)."),
+    38: ("CreateDelegationToken", _TOKENS),
+    39: ("RenewDelegationToken", _TOKENS),
+    40: ("ExpireDelegationToken", _TOKENS),
+    41: ("DescribeDelegationToken", _TOKENS),
+    71: ("GetTelemetrySubscriptions", _TELEMETRY),
+    72: ("PushTelemetry", _TELEMETRY),
+    88: ("StreamsGroupHeartbeat", _STREAMS),
+    89: ("StreamsGroupDescribe", _STREAMS),
 }
-"""The keys of Apache Kafka 4.3 without a spec: the APIs' names, and the reason."""
+"""The name of each API of Apache Kafka 4.3 without a spec, and the reason. The page leaves out those that have one."""
 
 
 def render() -> str:
-    return "\n".join([_HEAD, _SERVED, *_table(rows()), "", _ABSENT, *_absent(), ""])
+    served = rows()
+    return "\n".join([_HEAD, _SERVED, *_table(served), "", _ABSENT, *_absent(served), ""])
 
 
 def _table(served: Sequence[Api]) -> Iterator[str]:
@@ -72,11 +74,17 @@ def _table(served: Sequence[Api]) -> Iterator[str]:
         yield f"| {' | '.join(map(str, cells))} |"
 
 
-def _absent() -> Iterator[str]:
-    yield "| keys | APIs | why |"
+def _absent(served: Sequence[Api]) -> Iterator[str]:
+    yield "| key | API | why |"
     yield "|---|---|---|"
-    for keys, (names, why) in ABSENT.items():
-        yield f"| {keys[0]}–{keys[-1]} | {names} | {why} |"
+    for key, (name, why) in ABSENT.items():
+        if key not in set(ApiKey):
+            yield f"| {key} | {name} | {why} |"
+    versions = {api.key: api.versions for api in served}
+    for specified in sorted(ApiKey):
+        for listener in SERVED:
+            if listener in listeners(specified) and listener not in versions.get(specified, {}):
+                yield f"| {int(specified)} | {_name(specified)} | not served yet by a {listener} |"
 
 
 def _name(key: ApiKey) -> str:
