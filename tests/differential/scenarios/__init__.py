@@ -139,6 +139,7 @@ CONTROLLER_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         topics.create_partitions,
         topics.delete_topics,
         configs.describe_broker_configs,
+        security.acls,
         controllers.controller_alter_resources,
         controllers.controller_alter_configs,
         controllers.controller_alter_broker,

@@ -1,4 +1,4 @@
-"""Access control, client quotas and SCRAM credentials at brokers without an authorizer, a quota or a user."""
+"""Access control, client quotas and SCRAM credentials at nodes without an authorizer, a quota or a user."""
 
 from __future__ import annotations
 
