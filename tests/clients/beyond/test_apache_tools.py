@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import attrs
 import pytest
-from kafka import KafkaProducer
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 from tests.support.fetchers import APACHE_KAFKA, QUICK_JVM, apache_kafka
 
@@ -123,6 +124,21 @@ def test_performance_offsets_and_deleted_records(tools: Tools, topic: str, tmp_p
     assert re.search(rf"{topic}-0\s+low_watermark: 7", said)
     assert tools.ask(OFFSETS, "--topic", topic, "--time", "earliest").split() == [f"{topic}:0:7"]
     assert tools.ask(OFFSETS, "--topic", topic, "--time", "latest").split() == [f"{topic}:0:5000"]
+
+
+def test_performance_of_transactions(tools: Tools, topic: str) -> None:
+    """ProducerPerformance commits after each ``--transaction-duration-ms``, here of a run of one second or longer."""
+    load = ("--num-records", "2000", "--record-size", "100", "--throughput", "2000")
+    committing = ("--transactional-id", topic, "--transaction-duration-ms", "200")
+    said = tools.ask("org.apache.kafka.tools.ProducerPerformance", "--topic", topic, *load, *committing)
+    assert "2000 records sent" in said
+    partition = TopicPartition(topic, 0)
+    options = {"auto_offset_reset": "earliest", "isolation_level": "read_committed", "consumer_timeout_ms": 30_000}
+    with KafkaConsumer(topic, bootstrap_servers=tools.bootstrap_servers, **options) as consumer:
+        seen = list(itertools.islice(consumer, 2000))
+        (end,) = consumer.end_offsets([partition]).values()
+    assert len(seen) == 2000
+    assert end >= 2002, "a marker for each transaction, and at least two of these"
 
 
 def test_cluster_features_and_directories(tools: Tools, topic: str, log_directory: Path, tmp_path: Path) -> None:
