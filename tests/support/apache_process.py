@@ -33,10 +33,13 @@ class Apache:
     ready_mark: str = "Kafka Server started"
     ready_timeout_s: float = 90.0
     release: str = RELEASE
+    features: tuple[str, ...] = ()
+    """Levels other than those of the release, as NAME=LEVEL."""
 
     def format_command(self, properties: Path) -> list[str]:
         form = ["format", "-t", CLUSTER_ID, "-c", str(properties), "--release-version", self.release]
-        return self.java("kafka.tools.StorageTool", *form)
+        levels = [option for each in self.features for option in ("--feature", each)]
+        return self.java("kafka.tools.StorageTool", *form, *levels)
 
     def run_command(self, properties: Path) -> list[str]:
         return self.java("kafka.Kafka", str(properties))
