@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(240)  # half a minute each on two idle cores
 ELEMENTS = 10_000
 """A tenth of the most that a request may have, for the sake of the suite's time."""
 PART = 20
-"""What divides the counts and sizes of the attacks by hand."""
+"""The divisor of the counts and sizes of the attacks by hand."""
 PAUSE_S = 0.02
 """Between two requests of a client: all of them take a node and its clients little time."""
 FETCH_TIMEOUT_MS = 2000
