@@ -28,7 +28,7 @@ def find(talk: Talk, group: str) -> None:
     for _ in range(COORDINATOR_TRIES):
         talk.tell(ApiKey.FIND_COORDINATOR, {"keyType": 0, "coordinatorKeys": [group]})
         answer = talk.tell(ApiKey.HEARTBEAT, {"groupId": group, "generationId": 1, "memberId": "nobody"})
-        if answer["errorCode"] not in (14, 15, 16):
+        if answer["errorCode"] not in (0, 14, 15, 16):  # while it loads, Apache's answers 0 for any member
             return
         time.sleep(0.05)  # a retriable error
 
