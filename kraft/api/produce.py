@@ -14,11 +14,11 @@ higher minimum as a sign that the broker cannot read compressed batches.
 | 13 | topics by id |
 
 The broker receives, checks and writes a batch once. It decodes single records only if the topic needs that: compaction
-needs keys, and ``compression.type`` may need another codec. Such a request is parked meanwhile, and so is the first
-one to a new log, whose topic id must be durable before its records. With ``acks=0`` there
-is no response, and an error closes the connection, so that the producer notices. With ``acks=all`` the response waits
-until the records are committed, for ``timeout_ms`` at most. A connection sends its next request after that, so the
-batches of one connection are appended in their order.
+needs keys, and ``compression.type`` may need another codec. Such a request is parked meanwhile. So is the first one to
+a new log, whose topic id must be durable before its records, and one that reaches ``flush.messages``. With ``acks=0``
+there is no response, and an error closes the connection, so that the producer notices. With ``acks=all`` the response
+waits until the records are committed, for ``timeout_ms`` at most. A connection sends its next request after that, so
+the batches of one connection are appended in their order.
 """
 
 from __future__ import annotations

@@ -6,11 +6,13 @@ from collections.abc import Iterable
 
 import attrs
 
+from kraft.coordination.group_metrics import declare_group_metrics, declare_group_rates, declare_load_times
 from kraft.coordination.groups import Groups
 from kraft.coordination.share_partitions import SharePartitions
 from kraft.coordination.share_states import ShareStates
 from kraft.coordination.transactions import Transactions
 from kraft.metadata.image import Image
+from kraft.metrics import Registry
 from kraft.replication.replicas import LeaderChanges
 
 
@@ -33,3 +35,14 @@ class BrokerCoordinators:
     async def forgotten(self, image: Image) -> None:
         """Wait while the offsets of a deleted topic remain whose name a new topic of ``image`` has."""
         await self.groups.forgotten(image)
+
+
+def declare_coordinator_metrics(
+    registry: Registry, groups: Groups, transactions: Transactions, share_states: ShareStates
+) -> None:
+    """Declare the metrics of a broker's coordinators. They live as long as ``registry``."""
+    declare_group_metrics(registry, groups)
+    groups.report_counts(declare_group_rates(registry))
+    groups.report_loads(declare_load_times(registry, "group"))
+    transactions.report_loads(declare_load_times(registry, "transaction"))
+    share_states.report_loads(declare_load_times(registry, "share"))

@@ -45,8 +45,7 @@ from kraft.control.controller_metrics import declare_controller_metrics, declare
 from kraft.control.controller_registration import ControllerRegistration, registration_request
 from kraft.control.metadata import Metadata
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
-from kraft.coordination.coordinators import BrokerCoordinators
-from kraft.coordination.group_metrics import declare_group_metrics, declare_group_rates, declare_load_times
+from kraft.coordination.coordinators import BrokerCoordinators, declare_coordinator_metrics
 from kraft.coordination.groups import Groups
 from kraft.coordination.marker_writer import MarkerWriter
 from kraft.coordination.producer_ids import ProducerIds
@@ -237,11 +236,7 @@ class Node:
         self._mark_opened()
         self.broker, replicas = broker, broker.replicas
         declare_replica_metrics(self.registry, replicas, self.config.transactions.transaction_max_timeout_ms)
-        declare_group_metrics(self.registry, broker.groups)
-        broker.groups.report_counts(declare_group_rates(self.registry))
-        broker.groups.report_loads(declare_load_times(self.registry, "group"))
-        broker.transactions.report_loads(declare_load_times(self.registry, "transaction"))
-        broker.share_states.report_loads(declare_load_times(self.registry, "share"))
+        declare_coordinator_metrics(self.registry, broker.groups, broker.transactions, broker.share_states)
         self._warn_of_few_files(replicas)
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
         tasks.start_soon(broker.groups.run, name="groups")

@@ -37,8 +37,7 @@ from kraft.config.throttle_settings import LEADER_RATE, MOVE_RATE
 from kraft.config.topic import log_config
 from kraft.control.controller_channel import ControllerChannel
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
-from kraft.coordination.coordinators import BrokerCoordinators
-from kraft.coordination.group_metrics import declare_group_metrics, declare_group_rates, declare_load_times
+from kraft.coordination.coordinators import BrokerCoordinators, declare_coordinator_metrics
 from kraft.coordination.groups import Groups
 from kraft.coordination.marker_writer import MarkerWriter
 from kraft.coordination.producer_ids import ProducerIds
@@ -150,11 +149,7 @@ class ZooKeeperNode:
         for directory in replicas.directories:
             directory.mark_opened()
         declare_replica_metrics(self.registry, replicas, self.config.transactions.transaction_max_timeout_ms)
-        declare_group_metrics(self.registry, broker.groups)
-        broker.groups.report_counts(declare_group_rates(self.registry))
-        broker.groups.report_loads(declare_load_times(self.registry, "group"))
-        broker.transactions.report_loads(declare_load_times(self.registry, "transaction"))
-        broker.share_states.report_loads(declare_load_times(self.registry, "share"))
+        declare_coordinator_metrics(self.registry, broker.groups, broker.transactions, broker.share_states)
         self.broker = broker
         async with trio.open_nursery() as tasks:
             if config.metrics_listener is not None:

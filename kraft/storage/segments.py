@@ -87,11 +87,10 @@ class Segments(list[Segment]):
 
         A transaction may end in a later segment than the one that holds its records. Raises CorruptBatch.
         """
-        first = max(self._number_of(offset), 0)
-        entries = chain.from_iterable(segment.aborted.from_offset(offset) for segment in self[first:])
-        for entry in entries:
-            return list(overlapping(chain([entry], entries), self._end_of(piece)))
-        return []
+        number = max(self._number_of(offset), 0)
+        entries = chain.from_iterable(segment.aborted.from_offset(offset) for segment in self[number:])
+        first = next(entries, None)
+        return [] if first is None else list(overlapping(chain([first], entries), self._end_of(piece)))
 
     def _end_of(self, piece: FileSlice) -> int:
         """Return the offset after the last batch of ``piece``."""

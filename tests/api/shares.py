@@ -166,9 +166,9 @@ class ShareBroker:
     def member(self, member_id: str) -> Member:
         return Member(self, member_id)
 
-    def produce(self, *values: bytes, index: int = 0) -> None:
-        """Append one batch."""
-        self.broker.replicas.partitions[TOPIC][index].append(bytearray(batch(*values)), 0)
+    def produce(self, *values: bytes, index: int = 0, timestamp: int | None = None) -> None:
+        """Append one batch, with a timestamp in ms, or with that of the wall clock."""
+        self.broker.replicas.partitions[TOPIC][index].append(bytearray(batch(*values, timestamp=timestamp)), 0)
 
     async def configure(self, **settings: str) -> None:
         """Set configs of the group, with underscores for dots."""

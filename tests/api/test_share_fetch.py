@@ -111,11 +111,11 @@ class TestAcquiring:
     async def test_a_group_may_begin_a_duration_ago(
         self, tmp_path: Path, autojump_clock: object, duration: str, expected: list[tuple[int, int, int]]
     ) -> None:
-        """``by_duration``: at the first record that is as young, or else at the end."""
+        """``by_duration``: at the first record that is as young, or else at the end. The records are of 1970."""
         async with share_broker(tmp_path) as desk:
             await desk.configure(share_auto_offset_reset=f"by_duration:{duration}")
             await desk.initialize(start_offset=-1)
-            desk.produce(b"a", b"b")
+            desk.produce(b"a", b"b", timestamp=1)
             assert await desk.member("m").acquired() == expected
 
     async def test_deleted_records_are_not_waited_for(self, tmp_path: Path, autojump_clock: object) -> None:
