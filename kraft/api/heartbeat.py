@@ -28,4 +28,6 @@ at_zk_broker = at_broker
 
 
 def error(message: HeartbeatRequest, version: int, code: ErrorCode, text: str | None = None) -> HeartbeatResponse:
-    return HeartbeatResponse(error_code=code)
+    is_loading = code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    # As Apache's GroupCoordinatorService: the state that would judge the member is not there yet, and it need not rejoin.
+    return HeartbeatResponse(error_code=ErrorCode.NONE if is_loading else code)

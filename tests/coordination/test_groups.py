@@ -9,9 +9,10 @@ import pytest
 import trio
 import trio.testing
 
-from kraft.api import list_groups
+from kraft.api import heartbeat, list_groups
 from kraft.coordination.group_metrics import declare_load_times
 from kraft.coordinator.groups.records import CommittedOffset, OffsetRecord
+from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metadata.update_metadata import LEADER_DURING_DELETE
@@ -85,6 +86,15 @@ class TestLoading:
             assert isinstance(found, dict)
             for name in ("partition-load-time-avg", "partition-load-time-max"):
                 assert registry.get(f"kafka.server:type=group-coordinator-metrics,name={name}").value > 0
+
+    async def test_a_heartbeat_meanwhile_is_not_refused(self, tmp_path: Path) -> None:
+        """Apache's ``GroupCoordinatorService.heartbeat``: while the group is loaded, the response is NONE blindly."""
+        async with desk_in(tmp_path) as desk:
+            write_commits(desk, 20_000)
+            await desk.publisher.registered(LEADER_EPOCH)
+            answer = await desk.send(heartbeat, HeartbeatRequest(GROUP, 1, "any member"), 4)
+            assert await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            assert answer.error_code == ErrorCode.NONE
 
     async def test_a_leader_that_goes_meanwhile_stops_reading(self, tmp_path: Path) -> None:
         async with desk_in(tmp_path) as desk:
