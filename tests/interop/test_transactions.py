@@ -1,11 +1,10 @@
 """Transactions on brokers of both kinds: the coordinator and the leaders move between ours and Apache's.
 
-``KRAFT_TRANSACTION_MOVES=N`` moves them more often.
+``KRAFT_TRANSACTION_MOVES=N`` moves them more often. Only moves of the transaction coordinator to the other kind count.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from tests.interop.traffic import Traffic
 from tests.support.apache_process import APACHE_4
 from tests.support.cluster import QUICK_FAILOVER, members, running_cluster
 from tests.support.copier import Copier, OpenTransaction
-from tests.support.leaders import lead, leaders, replace_killed, wait_for_all_in_sync
+from tests.support.leaders import KILL_EVERY, Crossings, changes_of_kind
 from tests.support.node_process import OURS
 from tests.support.replica_logs import assert_equal_replicas
 from tests.support.transactional_state import (
@@ -31,13 +30,11 @@ from tests.support.writer import Writer
 pytestmark = pytest.mark.interop
 
 MOVES = int(os.environ.get("KRAFT_TRANSACTION_MOVES", "20"))
-KILL_EVERY = 9
-"""The other moves are preferred leader elections."""
 LIMIT_S = 60.0
 STATE, OFFSETS, OUT, OPEN = EVERYTHING = [(TRANSACTION_STATE, 0), (GROUP_OFFSETS, 0), ("out", 0), ("open", 0)]
 
 
-@pytest.mark.timeout(180 + 10 * MOVES)
+@pytest.mark.timeout(180 + 15 * MOVES)
 def test_every_outcome_is_exact_while_coordinators_move(tmp_path: Path) -> None:
     """KIP-98: the next coordinator loads the state from the log. Brokers of both kinds write the same records, so each
     one continues the transactions of the other. In the middle the cluster goes to ``transaction.version`` 2 (KIP-890).
@@ -47,25 +44,22 @@ def test_every_outcome_is_exact_while_coordinators_move(tmp_path: Path) -> None:
         servers, traffic = cluster.bootstrap_servers, Traffic(cluster.bootstrap_servers)
         for topic in ("in", "out", "open"):
             traffic.create(topic, replication_factor=3, min_insync_replicas="2")
-        ours, apaches, third = cluster.brokers
         expected = []
-        pairs = itertools.cycle([(apaches, ours), (ours, apaches), (apaches, third), (third, apaches)])
         with Copier(servers, "in", "out", 1) as copier, Writer(servers, "in", 1, pause_s=0.1) as writer:
-            for move in range(MOVES):
+            copier.wait_for_more(1)
+            crossings = Crossings(cluster, traffic, [STATE, OPEN], [OFFSETS, OUT])
+            for move in crossings.wait_for(MOVES):
                 copier.wait_for_more(2)  # the second one began after the last move, so it knows its group coordinator
                 is_committed = move % 2 == 0
                 opened = OpenTransaction(servers, "sleeper", "open", b"%d" % move)
                 expected += [opened.value] * is_committed
-                coordinator, leader = next(pairs)
-                if move % KILL_EVERY == KILL_EVERY - 1:
-                    [struck] = leaders(traffic, [STATE])
-                    replace_killed(cluster, traffic, struck, [STATE])
-                    wait_for_all_in_sync(cluster, traffic, EVERYTHING)
-                else:
-                    lead(cluster, traffic, {coordinator: [STATE, OPEN], leader: [OFFSETS, OUT]})
+                crossings.move()
                 if move == MOVES // 2:
                     upgrade_transactions(servers)
                 opened.end(is_committed=is_committed)
+        assert changes_of_kind(cluster, STATE) >= MOVES
+        assert len(crossings.killed) >= MOVES // KILL_EVERY
+        assert set(crossings.killed) == {OURS, APACHE_4}
         print(f"{copier.committed} committed, {copier.aborted} aborted; {copier.failures}")
         assert not writer.failures
         assert_no_transaction_hangs(servers, [OUT, OPEN, OFFSETS], LIMIT_S)
