@@ -21,7 +21,7 @@ from tests.interop.traffic import Traffic
 from tests.support.apache_process import APACHE_4
 from tests.support.apache_tool import SHARE_GROUPS, apache_tool
 from tests.support.cluster import QUICK_FAILOVER, Cluster, members, running_cluster
-from tests.support.leaders import lead, leaders, replace_killed, wait_for_all_in_sync
+from tests.support.leaders import KILL_EVERY, Crossings, changes_of_kind
 from tests.support.newer_groups import enable_newer_groups
 from tests.support.node_process import OURS
 from tests.support.replica_logs import assert_equal_replicas
@@ -32,8 +32,7 @@ from tests.support.writer import Writer
 pytestmark = pytest.mark.interop
 
 MOVES = 20
-KILL_EVERY = 9
-"""The other moves are preferred leader elections."""
+"""Of the group coordinator to the other kind."""
 LIMIT_S = 120.0
 SHARE_STATE = "__share_group_state"
 READ = [("read", index) for index in range(4)]
@@ -150,26 +149,21 @@ def test_every_outcome_is_exact_while_coordinators_move(tmp_path: Path) -> None:
         with closing(kafka.KafkaAdminClient(bootstrap_servers=servers)) as admin:
             earliest = {"share.auto.offset.reset": "earliest"}
             admin.alter_configs([ConfigResource(ConfigResourceType.GROUP, "share", earliest)])
-        ours, apaches, third = cluster.brokers
-        pairs = itertools.cycle([(apaches, ours), (ours, apaches), (apaches, third), (third, apaches)])
         groups = Groups(servers)
         groups.join()
         groups.join()
         with Writer(servers, "read", 4, pause_s=0.05) as writer, Writer(servers, "shared", 2, pause_s=0.05) as other:
             groups.poll_until(groups.is_stable)
-            for move in range(MOVES):
+            # The leader of a shared partition and the coordinator of its state are of different kinds.
+            crossings = Crossings(cluster, traffic, [OFFSETS, *SHARED], [SHARES, *READ])
+            for _ in crossings.wait_for(MOVES):
                 groups.poll_until(groups.progress())
                 groups.leave() if len(groups.sharers) > 2 else groups.join()
-                coordinator, leader = next(pairs)
-                if move % KILL_EVERY == KILL_EVERY - 1:
-                    [struck] = leaders(traffic, [OFFSETS])
-                    replace_killed(cluster, traffic, struck, EVERYTHING)
-                    wait_for_all_in_sync(cluster, traffic, EVERYTHING)
-                else:
-                    # The leader of a shared partition and the coordinator of its state are of different kinds.
-                    wanted = {coordinator: [OFFSETS, *SHARED], leader: [SHARES, *READ]}
-                    lead(cluster, traffic, wanted)
+                crossings.move()
                 groups.poll_until(groups.is_stable)
+        assert changes_of_kind(cluster, OFFSETS) >= MOVES
+        assert len(crossings.killed) >= MOVES // KILL_EVERY
+        assert set(crossings.killed) == {OURS, APACHE_4}
         assert not writer.failures
         assert not other.failures
         groups.poll_until(lambda: groups.counts() == [writer.written, writer.written, other.written])
