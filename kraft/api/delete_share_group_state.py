@@ -18,6 +18,7 @@ from kraft.messages.delete_share_group_state_response import DeleteShareGroupSta
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.wire.mapped import mapped
 
 ROW = Api(
     ApiKey.DELETE_SHARE_GROUP_STATE,
@@ -31,7 +32,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteShar
 
 
 def _answer(results: list[tuple[UUID, list[Any]]]) -> DeleteShareGroupStateResponse:
-    return DeleteShareGroupStateResponse(results=[DeleteStateResult(*each) for each in results])
+    return DeleteShareGroupStateResponse(results=mapped(results, lambda each: DeleteStateResult(*each)))
 
 
 def error(

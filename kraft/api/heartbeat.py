@@ -29,5 +29,5 @@ at_zk_broker = at_broker
 
 def error(message: HeartbeatRequest, version: int, code: ErrorCode, text: str | None = None) -> HeartbeatResponse:
     is_loading = code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    # As Apache's GroupCoordinatorService: the state that would judge the member is not there yet, and it need not rejoin.
+    # As Apache's GroupCoordinatorService: nothing is known of the member yet, and it need not join again.
     return HeartbeatResponse(error_code=ErrorCode.NONE if is_loading else code)

@@ -21,6 +21,7 @@ from kraft.messages.initialize_share_group_state_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.wire.mapped import mapped
 
 ROW = Api(
     ApiKey.INITIALIZE_SHARE_GROUP_STATE,
@@ -34,7 +35,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: Initialize
 
 
 def _answer(results: list[tuple[UUID, list[Any]]]) -> InitializeShareGroupStateResponse:
-    return InitializeShareGroupStateResponse(results=[InitializeStateResult(*each) for each in results])
+    return InitializeShareGroupStateResponse(results=mapped(results, lambda each: InitializeStateResult(*each)))
 
 
 def error(

@@ -18,6 +18,7 @@ from kraft.messages.read_share_group_state_response import ReadShareGroupStateRe
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.wire.mapped import mapped
 
 ROW = Api(
     ApiKey.READ_SHARE_GROUP_STATE,
@@ -31,7 +32,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: ReadShareG
 
 
 def _answer(results: list[tuple[UUID, list[Any]]]) -> ReadShareGroupStateResponse:
-    return ReadShareGroupStateResponse(results=[ReadStateResult(*each) for each in results])
+    return ReadShareGroupStateResponse(results=mapped(results, lambda each: ReadStateResult(*each)))
 
 
 def error(

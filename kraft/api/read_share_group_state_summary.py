@@ -25,6 +25,7 @@ from kraft.messages.read_share_group_state_summary_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.wire.mapped import mapped
 
 ROW = Api(
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
@@ -38,7 +39,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: ReadShareG
 
 
 def _answer(results: list[tuple[UUID, list[Any]]]) -> ReadShareGroupStateSummaryResponse:
-    return ReadShareGroupStateSummaryResponse(results=[ReadStateSummaryResult(*each) for each in results])
+    return ReadShareGroupStateSummaryResponse(results=mapped(results, lambda each: ReadStateSummaryResult(*each)))
 
 
 def error(

@@ -22,6 +22,7 @@ from kraft.messages.write_share_group_state_request import WriteShareGroupStateR
 from kraft.messages.write_share_group_state_response import WriteShareGroupStateResponse, WriteStateResult
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.wire.mapped import mapped
 
 ROW = Api(
     ApiKey.WRITE_SHARE_GROUP_STATE,
@@ -35,7 +36,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: WriteShare
 
 
 def _answer(results: list[tuple[UUID, list[Any]]]) -> WriteShareGroupStateResponse:
-    return WriteShareGroupStateResponse(results=[WriteStateResult(*each) for each in results])
+    return WriteShareGroupStateResponse(results=mapped(results, lambda each: WriteStateResult(*each)))
 
 
 def error(

@@ -19,22 +19,18 @@ import attrs
 import trio
 
 from kraft.config.listeners import Voter
-from kraft.metadata.steps import Steps
+from kraft.messages.create_topics_response import CreateTopicsResponse
 from kraft.quorum.peers import Connect
 from kraft.rpc.client import Connection
 from kraft.rpc.client import connect as connect_by_tcp
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.wire.schema import Message, MessageClass
-from kraft.world.turns import in_slices
+from kraft.wire.schema import Message
 
 logger = logging.getLogger("kraft.channel")
 
 _QUEUED_REQUESTS = 100
 _IN_FLIGHT = 5
 _RETRY_BACKOFF_S = 0.05
-_SLICE_STRUCTURES = 2_000
-
-_with_code: dict[MessageClass, bool] = {}
 _DEFAULT_TIMEOUT_MS = 30_000
 
 
@@ -134,10 +130,7 @@ class ControllerChannel:
                         sent = (message, version) if envelope is None else (envelope, None)
                         response = await self._request_remotely(*sent)
                     if response is not None:
-                        # A CreateTopics may have thousands of error codes.
-                        is_refused = await in_slices(_has_not_controller(response), _SLICE_STRUCTURES)
-                        if not is_refused:
-                            return response
+                        return response
                 with trio.move_on_after(_RETRY_BACKOFF_S):
                     await self._quorum.change(leader_id, epoch)
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
@@ -154,7 +147,7 @@ class ControllerChannel:
             return None
 
     async def _request_remotely(self, message: Message, version: int | None) -> Any:
-        """Return None if the request did not reach the leader, or its response was lost."""
+        """Return None if the request did not reach the active controller, or its response was lost."""
         call = _Call(message, version)
         await self._calls.send(call)
         try:
@@ -163,7 +156,7 @@ class ControllerChannel:
             call.is_wanted = False
         if isinstance(call.response, KafkaError):
             raise call.response.anew()
-        return call.response
+        return None if _is_refused(call.response) else call.response
 
     # The task that keeps the connection.
 
@@ -236,29 +229,12 @@ class ControllerChannel:
             return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-def _has_not_controller(response: Message) -> Steps[bool]:
-    """Whether the response has NOT_CONTROLLER in any of its fields. Yields a step for each structure.
+def _is_refused(response: Message | None) -> bool:
+    """Whether the response is that of a controller that does not lead.
 
-    Apache's NodeToControllerRequestThread checks all error counts too: CreateTopics and AlterPartition have the error
-    for each topic or partition.
+    CreateTopics, which a broker sends for a client's Metadata, is the only request without an error of its own: each of
+    its topics has NOT_CONTROLLER then.
     """
-    for field in response.FIELDS:
-        value = getattr(response, field.name)
-        if field.struct is None:
-            if field.name == "error_code" and value == ErrorCode.NOT_CONTROLLER:
-                return True
-        elif value is not None and _may_have_code(field.struct):
-            for each in value if field.is_array else (value,):
-                yield 1
-                if (yield from _has_not_controller(each)):
-                    return True
-    return False
-
-
-def _may_have_code(cls: MessageClass) -> bool:
-    """Whether messages of a class, or the structures in them, have an error code."""
-    if cls not in _with_code:
-        _with_code[cls] = any(
-            field.name == "error_code" if field.struct is None else _may_have_code(field.struct) for field in cls.FIELDS
-        )
-    return _with_code[cls]
+    if isinstance(response, CreateTopicsResponse) and response.topics:
+        return response.topics[0].error_code == ErrorCode.NOT_CONTROLLER
+    return getattr(response, "error_code", ErrorCode.NONE) == ErrorCode.NOT_CONTROLLER

@@ -91,7 +91,7 @@ MAX_CONTROLLER_ELEMENTS: Final = 2_000_000
 or of the cluster. A partition of three replicas has seven elements.
 """
 _OF_CONTROLLER = frozenset({ApiKey.LEADER_AND_ISR, ApiKey.UPDATE_METADATA, ApiKey.STOP_REPLICA})
-_SLICE_ELEMENTS = 1_000
+_SLICE_ELEMENTS = 500
 UNCOUNTED_ELEMENTS: Final = 1_000
 """Not a Kafka setting. A request with at most so many elements never waits for the memory of others."""
 

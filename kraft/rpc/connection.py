@@ -41,7 +41,7 @@ MAX_TOGETHER: Final = 4
 would wait for each other in turns, instead of working at the same time.
 """
 _LARGE_BYTES: Final = 64 * 1024
-_SLICE_ELEMENTS: Final = 3_000
+_SLICE_ELEMENTS: Final = 1_500
 """A large response, or a large request, is freed in slices of some milliseconds."""
 _LARGE_BUFFERS_BYTES: Final = 4 << 20
 """From this size on, their bytes are, too."""

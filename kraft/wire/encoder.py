@@ -32,9 +32,9 @@ SteppedEncoder = Callable[[Any, bytearray, list[tuple[int, FileSlice]]], Generat
 """The same in steps."""
 
 MAX_STRING_BYTES = 0x7FFF
-STEP = 1000
+STEP = 500
 STEP_BYTES = 1 << 20
-"""The elements and the bytes of a step: about a millisecond of work."""
+"""The elements and the bytes of a step, as in the decoder."""
 
 
 def write_encoder(cls: type[Message], version: int) -> Encoder:

@@ -6,7 +6,7 @@ of 50 MB of bytes in one. That takes up to 30 ms and 8 ms, and no task runs mean
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from mmap import mmap
 from operator import attrgetter
@@ -67,17 +67,22 @@ def free_in_steps(owned: list[Any]) -> Generator[int, None, None]:
             if each:
                 owned.append(each)
             if isinstance(last[0], Message):
-                owned += _with_long_arrays(last)
+                owned += _long_parts(last)
+            count = len(last)
             del last
-            yield STEP
+            yield count
 
 
-def _with_long_arrays(elements: Sequence[Message]) -> list[Message]:
-    names = [field.name for field in elements[0].FIELDS if field.is_array]
-    arrays = (map(attrgetter(name), elements) for name in names)
-    return [
-        each for column in arrays for each, array in zip(elements, column, strict=True) if array and len(array) > STEP
-    ]
+def _long_parts(elements: Sequence[Message]) -> Iterator[Any]:
+    """The elements with a long array, and the arrays whose own elements may have one."""
+    for field in elements[0].FIELDS:
+        if field.is_array:
+            arrays = map(attrgetter(field.name), elements)
+            if field.struct is not None and any(inner.is_array for inner in field.struct.FIELDS):
+                yield from filter(None, arrays)
+            else:
+                pairs = zip(elements, arrays, strict=True)
+                yield from (each for each, array in pairs if array and len(array) > STEP)
 
 
 def _references_of_a_local() -> int:

@@ -9,6 +9,12 @@ from typing import Any
 
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.messages.write_share_group_state_request import (
+    PartitionData,
+    StateBatch,
+    WriteShareGroupStateRequest,
+    WriteStateData,
+)
 from kraft.wire.freeing import STEP, free_in_steps
 from kraft.wire.mapped import mapped
 
@@ -52,6 +58,17 @@ def test_long_arrays_within_elements_are_freed_in_steps() -> None:
     counts = freed(free_in_steps(owned), watched)
     assert sum(counts) == LENGTH
     assert max(counts) == STEP
+
+
+def test_long_arrays_far_inside_are_freed_in_steps() -> None:
+    """100,000 state batches of one partition of one topic took one step of 4 to 15 ms."""
+    offsets, watched = canaries()
+    batches = [StateBatch(first_offset=each) for each in offsets]  # type: ignore[arg-type]
+    partitions = [PartitionData(state_batches=[]), PartitionData(state_batches=batches)]
+    owned: list[Any] = [WriteShareGroupStateRequest(topics=[WriteStateData(partitions=partitions)])]
+    del offsets, batches, partitions
+    counts = freed(free_in_steps(owned), watched)
+    assert (sum(counts), max(counts)) == (LENGTH, STEP)
 
 
 def test_the_elements_of_the_request_in_an_answer_are_freed_in_steps() -> None:

@@ -6,6 +6,7 @@ from kraft.api.produce import error
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kraft.wire.codec import encode, encode_in_steps
+from kraft.wire.encoder import STEP
 from kraft.wire.errors import ErrorCode
 from kraft.wire.mapped import AT_ONCE, mapped
 
@@ -43,5 +44,5 @@ def test_the_encoder_makes_the_elements_of_a_large_error_in_slices() -> None:
     at_once = [PartitionProduceResponse(index, code, -1) for index in range(count)]
     out = bytearray()
     slices = sum(1 for _ in encode_in_steps(response, 9, out, []))
-    assert slices == count // 1000
+    assert slices == count // STEP
     assert out == encode(ProduceResponse([TopicProduceResponse("t", partition_responses=at_once)]), 9)
