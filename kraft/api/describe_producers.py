@@ -28,7 +28,7 @@ ROW = Api(
     permissions=((Operation.READ, Resource.TOPIC),),
 )
 
-_SLICE_PRODUCERS = 500
+_SLICE_PRODUCERS = 250
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeProducersRequest) -> Reply:

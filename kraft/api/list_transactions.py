@@ -6,6 +6,7 @@ Versions 0 to 2: 1 filters by age (KIP-994), 2 by a regular expression (KIP-1152
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
@@ -16,6 +17,7 @@ from kraft.messages.list_transactions_response import ListTransactionsResponse
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
+from kraft.wire.freeing import free_in_steps
 from kraft.world.turns import Turns, in_slices
 
 ROW = Api(
@@ -49,6 +51,9 @@ async def _list(broker: BrokerContext, message: ListTransactionsRequest) -> List
             ids = await matching(broker.replicas.world, pattern, [each.transactional_id for each in found])
             found = [each for each in found if each.transactional_id in ids]
         response.transaction_states += found
+    filters: list[Any] = [wanted.producer_ids]
+    del wanted
+    await in_slices(free_in_steps(filters), turns)
     return response
 
 

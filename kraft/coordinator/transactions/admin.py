@@ -15,6 +15,8 @@ from kraft.metadata.steps import Steps, in_order
 from kraft.wire.errors import ErrorCode
 
 _STATUS_OF_NAME = {status.value: status for status in TransactionStatus}
+_STEP_IDS = 1_000
+"""Not a Kafka setting. The producer ids of a filter that are one step of work."""
 
 
 def described(
@@ -55,7 +57,7 @@ class TransactionFilter:
     has_states: bool
     statuses: frozenset[TransactionStatus]
     unknown_states: tuple[str, ...]
-    producer_ids: frozenset[int]
+    producer_ids: set[int]
     duration_ms: int
 
     def admits(self, entry: TransactionEntry, now_ms: int) -> bool:
@@ -70,6 +72,10 @@ class TransactionFilter:
 
 def transaction_filter(message: ListTransactionsRequest) -> Steps[TransactionFilter]:
     """Return the filter of a request. The names of states are those of :class:`TransactionStatus`, in their case."""
+    producer_ids: set[int] = set()
+    for start in range(0, len(message.producer_id_filters), _STEP_IDS):
+        producer_ids.update(message.producer_id_filters[start : start + _STEP_IDS])
+        yield _STEP_IDS // 10
     statuses, unknown = set(), []
     for name in message.state_filters:
         status = _STATUS_OF_NAME.get(name)
@@ -82,7 +88,7 @@ def transaction_filter(message: ListTransactionsRequest) -> Steps[TransactionFil
         has_states=bool(message.state_filters),
         statuses=frozenset(statuses),
         unknown_states=tuple(unknown),
-        producer_ids=frozenset(message.producer_id_filters),
+        producer_ids=producer_ids,
         duration_ms=message.duration_filter,
     )
 
