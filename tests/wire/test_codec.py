@@ -90,7 +90,8 @@ def assert_comes_back(message: Message, version: int, encoded: bytes) -> None:
     assert decode(cls, version, b"\xff" * 3 + encoded + b"\xff", 3) == (message, len(encoded) + 3)
     assert decoded_in_steps(cls, version, encoded) == (message, len(encoded))
     out = bytearray(b"prefix")
-    assert list(encode_in_steps(message, version, out, [])) == []
+    for _ in encode_in_steps(message, version, out, []):
+        pass
     assert out == b"prefix" + encoded
 
 
@@ -219,6 +220,7 @@ def test_a_large_message_is_decoded_in_short_steps(message: Message, version: in
         (FetchResponse(responses=[FetchableTopicResponse("t", partitions=[PartitionData()] * 4999)]), 12, 10),
         (FetchResponse(responses=[FetchableTopicResponse("t", partitions=[PartitionData()] * 9)] * 500), 12, 10),
         (DeleteTopicsRequest(topic_names=["a"] * 5000), 5, 10),
+        (DeleteTopicsRequest(topic_names=["a"] * 499), 5, 0),
         (DeleteTopicsRequest(topic_names=["a" * 32_000] * 100), 5, 3),
     ],
 )
