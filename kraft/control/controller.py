@@ -47,7 +47,7 @@ from kraft.world.turns import Turns, in_slices
 from kraft.world.world import World
 
 _DEFAULT_TIMEOUT_MS = 30_000
-_SLICE_RECORDS = 400
+_SLICE_RECORDS = 200
 """Not a Kafka setting. The cost of the steps of a decision before other tasks run: a few milliseconds of work."""
 
 logger = logging.getLogger("kraft.controller")

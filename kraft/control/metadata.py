@@ -23,7 +23,7 @@ from kraft.world.world import World
 
 logger = logging.getLogger("kraft.metadata")
 
-_SLICE_RECORDS = 500
+_SLICE_RECORDS = 250
 """The records that are replayed before other tasks run: a node that replays a long log must still answer its peers in
 time.
 """

@@ -78,7 +78,7 @@ logger = logging.getLogger("kraft.quorum")
 #: The capacity of the inbox, in events. A task that reports an event to a full inbox waits.
 _INBOX = 100
 #: The cost of the checks of fetched records before other tasks run: a few milliseconds of work.
-_SLICE_RECORDS = 400
+_SLICE_RECORDS = 200
 
 Lead = Callable[[int], Awaitable[None]]
 
