@@ -6,23 +6,17 @@ Source: ``TargetAssignmentBuilder``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from hashlib import blake2b
-from itertools import islice
-from operator import attrgetter
 from uuid import UUID
 
 from kraft.coordinator.groups.consumer.assignors import ASSIGNORS, AssignedMember
 from kraft.coordinator.groups.consumer.decision import GroupDecision
 from kraft.coordinator.groups.consumer.group import ConsumerGroup
+from kraft.coordinator.groups.consumer.metadata_hash import NAMES_AT_ONCE, existing_topics, hash_of_topics
 from kraft.coordinator.groups.consumer.records import assignment_epoch, target_assignment
-from kraft.metadata.image import Image, Topic
+from kraft.metadata.image import Image
 from kraft.metadata.steps import Steps
 
 DEFAULT_ASSIGNOR = next(iter(ASSIGNORS))
-_HASH_BYTES = 8
-_NAMES_AT_ONCE, _NAMES_COST = 200, 10
-"""The topics that are looked up in a step, and its cost."""
 
 
 def assignor_of(group: ConsumerGroup) -> str:
@@ -32,35 +26,12 @@ def assignor_of(group: ConsumerGroup) -> str:
 
 
 def metadata_hash(group: ConsumerGroup, image: Image) -> Steps[int]:
-    """Return a hash of the subscribed topics that exist: their names, ids and numbers of partitions.
-
-    Apache Kafka hashes them in another way. A group that moves between the two coordinators gets one epoch more.
-    """
+    """Return the metadata hash of the topics to which the members subscribe."""
     names: set[str] = set()
     for member in group.members.values():
         names |= group.topics_of(member)
         yield 1
     return (yield from hash_of_topics(names, image))
-
-
-def hash_of_topics(names: Iterable[str], image: Image) -> Steps[int]:
-    """Return the metadata hash of a group that subscribes to these topics."""
-    topics = yield from _existing(names, image)
-    found = blake2b(digest_size=_HASH_BYTES)
-    for topic in sorted(topics, key=attrgetter("name")):
-        found.update(f"{topic.name} {topic.id} {len(topic.partitions)}\n".encode())
-        yield 1
-    return int.from_bytes(found.digest(), "big", signed=True) if topics else 0
-
-
-def _existing(names: Iterable[str], image: Image) -> Steps[list[Topic]]:
-    """Return the topics that exist. A member may subscribe to many that do not."""
-    topics = []
-    rest = iter(names)
-    while some := list(islice(rest, _NAMES_AT_ONCE)):
-        topics += [topic for name in some if (topic := image.topic(name)) is not None]
-        yield _NAMES_COST
-    return topics
 
 
 def may_assign(now: float, last_timestamp_ms: int, interval_s: float) -> bool:
@@ -77,12 +48,12 @@ def assign(decision: GroupDecision, image: Image) -> Steps[None]:
     for member_id, member in sorted(group.members.items()):
         names = group.topics_of(member)
         if names not in existing:
-            topics = yield from _existing(names, image)
+            topics = yield from existing_topics(names, image)
             counts.update((topic.id, len(topic.partitions)) for topic in topics)
             existing[names] = frozenset(each.id for each in topics)
         previous = group.target.get(member_id, {})
         members.append(AssignedMember(member_id, member.instance_id, existing[names], previous))
-        yield 1 + len(names) // _NAMES_AT_ONCE
+        yield 1 + len(names) // NAMES_AT_ONCE
     shares = yield from ASSIGNORS[assignor_of(group)](members, counts)
     for member_id, share in sorted(shares.items()):
         target = {topic_id: frozenset(partitions) for topic_id, partitions in share.items()}

@@ -18,7 +18,8 @@ import attrs
 
 from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups.consumer.assignors import AssignedMember
-from kraft.coordinator.groups.consumer.target import hash_of_topics, may_assign
+from kraft.coordinator.groups.consumer.metadata_hash import hash_of_topics
+from kraft.coordinator.groups.consumer.target import may_assign
 from kraft.coordinator.groups.effects import Counted
 from kraft.coordinator.groups.rebalance import Step
 from kraft.coordinator.groups.share.assignor import assign_simple
