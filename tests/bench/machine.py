@@ -11,6 +11,7 @@ from pathlib import Path
 
 _GIB = 1 << 30
 _BUILDS = {"--enable-optimizations": "PGO", "--with-lto": "LTO"}
+_OF_DEBIAN = "--with-wheel-pkg-dir=/usr/share/python-wheels/"
 
 
 def describe() -> str:
@@ -22,8 +23,10 @@ def describe() -> str:
 def interpreter() -> str:
     """Python's version, and how it was built: an optimized build is faster by a sixth."""
     options = sysconfig.get_config_var("CONFIG_ARGS") or ""
-    built = [name for option, name in _BUILDS.items() if option in options]
-    return f"CPython {platform.python_version()} ({' and '.join(built) or 'without optimizations'})"
+    built = " and ".join(name for option, name in _BUILDS.items() if option in options)
+    if _OF_DEBIAN in options:
+        built = "Debian's build"  # it is optimized, but by other means than these options
+    return f"CPython {platform.python_version()} ({built or 'without optimizations'})"
 
 
 def hardware() -> str:
