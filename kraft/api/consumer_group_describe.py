@@ -5,8 +5,6 @@ Versions 0 and 1: 1 has the types of members (KIP-1099).
 
 from __future__ import annotations
 
-import attrs
-
 from kraft.api.context import BrokerContext
 from kraft.api.group_descriptions import describe_each
 from kraft.api.row import Api, ListenerType, Operation, Resource
@@ -30,10 +28,10 @@ async def at_broker(broker: BrokerContext, request: Request, message: ConsumerGr
         return error(message, request.api_version, ErrorCode.UNSUPPORTED_VERSION)
 
     def submit(group_id: str) -> Reply:
-        return broker.groups.shard_of_member(group_id).submit(request, attrs.evolve(message, group_ids=[group_id]))
+        return broker.groups.shard_of_member(group_id).submit(request, message.evolve(group_ids=[group_id]))
 
     def refused(group_id: str, code: ErrorCode) -> ConsumerGroupDescribeResponse:
-        return error(attrs.evolve(message, group_ids=[group_id]), request.api_version, code)
+        return error(message.evolve(group_ids=[group_id]), request.api_version, code)
 
     with_operations = message.include_authorized_operations
     return await describe_each(

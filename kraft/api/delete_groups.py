@@ -5,8 +5,6 @@ Versions 0 to 2: 2 is flexible. Parked until the tombstones are committed.
 
 from __future__ import annotations
 
-import attrs
-
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.partitions import HASHED_CHARACTERS
@@ -32,7 +30,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteGrou
     turns = Turns(_SLICE_GROUPS)
     replies = []
     for group_id in await in_slices(distinct(message.groups_names, str), turns):
-        replies.append((group_id, _delete(broker, request, attrs.evolve(message, groups_names=[group_id]))))
+        replies.append((group_id, _delete(broker, request, message.evolve(groups_names=[group_id]))))
         await turns.spend(1 + len(group_id) // HASHED_CHARACTERS)
 
     async def all_committed() -> DeleteGroupsResponse:

@@ -6,8 +6,6 @@ where older versions return a dead group (KIP-1043).
 
 from __future__ import annotations
 
-import attrs
-
 from kraft.api.context import BrokerContext
 from kraft.api.group_descriptions import describe_each
 from kraft.api.row import Api, ListenerType, Operation, Resource
@@ -28,10 +26,10 @@ ROW = Api(
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeGroupsRequest) -> Reply:
     def submit(group_id: str) -> Reply:
-        return broker.groups.shard_of(group_id).submit(request, attrs.evolve(message, groups=[group_id]))
+        return broker.groups.shard_of(group_id).submit(request, message.evolve(groups=[group_id]))
 
     def refused(group_id: str, code: ErrorCode) -> DescribeGroupsResponse:
-        return error(attrs.evolve(message, groups=[group_id]), request.api_version, code)
+        return error(message.evolve(groups=[group_id]), request.api_version, code)
 
     with_operations = message.include_authorized_operations
     return await describe_each(

@@ -6,8 +6,6 @@ the reason (KIP-800).
 
 from __future__ import annotations
 
-import attrs
-
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.leave_group_request import LeaveGroupRequest
@@ -33,7 +31,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: LeaveGroup
     turns = Turns(1)
     replies = []
     for start in range(0, len(message.members), _SLICE_MEMBERS):
-        part = attrs.evolve(message, members=message.members[start : start + _SLICE_MEMBERS])
+        part = message.evolve(members=message.members[start : start + _SLICE_MEMBERS])
         # Each time the shard is another one if this broker leads the partition again since the last part.
         replies.append(broker.groups.shard_of_member(message.group_id).submit(request, part))
         await turns.spend()

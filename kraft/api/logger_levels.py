@@ -74,7 +74,7 @@ async def alter_loggers(
     others = [each for each in message.resources if each.resource_type != ResourceType.BROKER_LOGGER]
     if not others:
         return IncrementalAlterConfigsResponse(responses=results)
-    rest = attrs.evolve(message, resources=others)
+    rest = message.evolve(resources=others)
     frame = bytearray(request.frame[: request.body_position])
     for _ in encode_in_steps(rest, request.api_version, frame, []):
         await give_turn()

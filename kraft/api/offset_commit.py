@@ -18,8 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
-
 from kraft.api.context import BrokerContext
 from kraft.api.offset_commits import commit_known
 from kraft.api.row import Api, ListenerType, Operation, Resource
@@ -49,7 +47,7 @@ _SLICE_TOPICS = 1000
 async def at_broker(broker: BrokerContext, request: Request, message: OffsetCommitRequest) -> Reply:
     by_id = request.api_version >= _TOPIC_IDS_VERSION
     if by_id:
-        message = attrs.evolve(message, topics=await _named(broker, message.topics))
+        message = message.evolve(topics=await _named(broker, message.topics))
 
     def submit(known: OffsetCommitRequest) -> Reply:
         return broker.groups.shard_of(message.group_id).submit(request, known)
@@ -64,7 +62,7 @@ async def _named(broker: BrokerContext, topics: Sequence[OffsetCommitRequestTopi
     named = []
     for each in topics:
         topic = image.topics.get(each.topic_id)
-        named.append(attrs.evolve(each, name="" if topic is None else topic.name))
+        named.append(each.evolve(name="" if topic is None else topic.name))
         await turns.spend()
     return named
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import attrs
-
 from kraft.api.context import BrokerContext
 from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.txn_offset_commit_request import TxnOffsetCommitRequest
@@ -38,7 +36,7 @@ async def commit_known(
     known, unknown = await _divided(broker, message.topics)
     if not any(unknown):
         return submit(message)
-    reply = submit(attrs.evolve(message, topics=known))
+    reply = submit(message.evolve(topics=known))
 
     async def with_unknown() -> Any:
         response: Any = await response_of(reply)
@@ -68,7 +66,7 @@ async def _divided(broker: BrokerContext, topics: Sequence[Any]) -> tuple[list[A
             else:
                 missing.append(each.partition_index)
             await turns.spend()
-        known.append(attrs.evolve(topic, partitions=existing))
+        known.append(topic.evolve(partitions=existing))
         unknown.append(missing)
         await turns.spend()
     return known, unknown

@@ -5,8 +5,6 @@ Parked until the tombstones are committed.
 
 from __future__ import annotations
 
-import attrs
-
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.offset_delete_request import (
@@ -38,7 +36,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetDele
     if not message.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     known = await _known(broker, message.topics)
-    reply = broker.groups.shard_of(message.group_id).submit(request, attrs.evolve(message, topics=known))
+    reply = broker.groups.shard_of(message.group_id).submit(request, message.evolve(topics=known))
 
     async def with_unknown() -> OffsetDeleteResponse:
         response = await response_of(reply)

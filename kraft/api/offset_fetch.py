@@ -20,8 +20,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
-import attrs
-
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.groups.offsets import NO_OFFSET, WantedTopic, fetched
@@ -114,7 +112,7 @@ async def _fetch_by_id(
         if topic is None:
             unknown.append(_unknown_topic(each))
         else:
-            named.append(attrs.evolve(each, name=topic.name))
+            named.append(each.evolve(name=topic.name))
         await turns.spend(1 + (len(each.partition_indexes) if topic is None else 0))
     wanted = None if topics is None else named
     group = await _fetch(broker, group_id, wanted, require_stable, member_id, member_epoch)

@@ -1,4 +1,8 @@
-"""Write the Python module of a message: one attrs class per structure, with the schema that the codec reads."""
+"""Write the Python module of a message: one class per structure, with the schema that the codec reads.
+
+The classes are plain Python, with slots and a written constructor: ``attrs`` would compile the constructors of hundreds
+of classes at each start of a node.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ __all__ = ["render_message"]
 
 _OPEN_END = 0x7FFF
 _WIDTH = 120
+_NEW = "NEW"
 _PYTHON_TYPES = {
     **dict.fromkeys(("int8", "int16", "uint16", "int32", "uint32", "int64"), "int"),
     "bool": "bool",
@@ -49,8 +54,8 @@ def render_message(spec: MessageSpec) -> str:
     ]
     if "UUID" in body.replace("ZERO_UUID", ""):
         lines.append("from uuid import UUID")
-    schema = [name for name in ("OPEN", "Field", "Message") if re.search(rf"\b{name}\b", body)]
-    lines += ["", "import attrs", "", f"from kraft.wire.schema import {', '.join(schema)}"]
+    schema = [name for name in (_NEW, "OPEN", "Field", "Message") if re.search(rf"\b{name}\b", body)]
+    lines += ["", f"from kraft.wire.schema import {', '.join(schema)}"]
     if "Records" in {_python_type(field) for struct in spec.structs for field in struct.fields}:
         lines.append("from kraft.wire.splice import Records")
     if "ZERO_UUID" in body:
@@ -62,7 +67,6 @@ def render_message(spec: MessageSpec) -> str:
 
 def _render_class(spec: MessageSpec, struct: StructSpec) -> Iterator[str]:
     top = struct is spec.structs[-1]
-    yield "@attrs.define(eq=False, repr=False, weakref_slot=False)"
     yield f"class {struct.name}(Message):"
     yield from _docstring(spec, struct, top)
     if top:
@@ -72,8 +76,9 @@ def _render_class(spec: MessageSpec, struct: StructSpec) -> Iterator[str]:
         if spec.flexible:
             yield f"    FLEXIBLE_FROM: ClassVar[int] = {spec.flexible[0]}"
         yield ""
-    for field in struct.fields:
-        yield f"    {snake_case(field.name)}: {_python_type(field)} = {_default(field, in_class=True)}"
+    names = [snake_case(field.name) for field in struct.fields]
+    slots = ", ".join(f'"{name}"' for name in names)
+    yield f"    __slots__ = ({slots}{',' if len(names) == 1 else ''})"
     yield ""
     if not struct.fields:
         return
@@ -81,6 +86,21 @@ def _render_class(spec: MessageSpec, struct: StructSpec) -> Iterator[str]:
     for field in struct.fields:
         yield f"        Field({', '.join(_field_arguments(field))}),"
     yield "    )"
+    yield ""
+    yield "    def __init__("
+    yield "        self,"
+    for name, field in zip(names, struct.fields, strict=True):
+        yield f"        {name}: {_python_type(field)} = {_default(field, in_constructor=True)},"
+    yield "    ) -> None:"
+    for name, field in zip(names, struct.fields, strict=True):
+        yield f"        self.{name} = {_assigned(name, field)}"
+
+
+def _assigned(name: str, field: FieldSpec) -> str:
+    """Return the value of an attribute as Python source. Each message has a list and a structure of its own."""
+    if _default(field, in_constructor=True) != _NEW:
+        return name
+    return f"{'[]' if field.is_array else f'{field.type}()'} if {name} is {_NEW} else {name}"
 
 
 def _docstring(spec: MessageSpec, struct: StructSpec, top: bool) -> Iterator[str]:
@@ -130,15 +150,15 @@ def _python_type(field: FieldSpec) -> str:
     return f"{whole} | None" if field.nullable and whole != "Records" else whole
 
 
-def _default(field: FieldSpec, in_class: bool = False) -> str:
-    """Return the default as Python source. In a class, a mutable default is wrapped in a factory."""
+def _default(field: FieldSpec, in_constructor: bool = False) -> str:
+    """Return the default as Python source. In a constructor, a mutable default is ``NEW``."""
     text = field.default
     if text == "null" or field.type == "records":
         return "None"
     if field.is_array or field.is_struct:
         if text:
             raise SpecError(f"{field.name}: an array or structure has no default but null")
-        return f"attrs.Factory({'list' if field.is_array else field.type})" if in_class else ""
+        return _NEW if in_constructor else ""
     if text is None or text == "":
         return _ZERO[field.type]
     return _literal(field, text)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["AbortTransactionRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AbortTransactionRecord(Message):
     """AbortTransactionRecord (metadata record, type 25): versions 0, flexible from 0.
 
@@ -23,8 +20,14 @@ class AbortTransactionRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    reason: str | None = None
+    __slots__ = ("reason",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("reason", "string", nullable=(0, OPEN), tag=0, tagged=(0, OPEN), default=None),
     )
+
+    def __init__(
+        self,
+        reason: str | None = None,
+    ) -> None:
+        self.reason = reason

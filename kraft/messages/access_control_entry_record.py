@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["AccessControlEntryRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AccessControlEntryRecord(Message):
     """AccessControlEntryRecord (metadata record, type 18): versions 0, flexible from 0.
 
@@ -32,14 +29,16 @@ class AccessControlEntryRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    id: UUID = ZERO_UUID
-    resource_type: int = 0
-    resource_name: str = ""
-    pattern_type: int = 0
-    principal: str = ""
-    host: str = ""
-    operation: int = 0
-    permission_type: int = 0
+    __slots__ = (
+        "id",
+        "resource_type",
+        "resource_name",
+        "pattern_type",
+        "principal",
+        "host",
+        "operation",
+        "permission_type",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("id", "uuid"),
@@ -51,3 +50,23 @@ class AccessControlEntryRecord(Message):
         Field("operation", "int8"),
         Field("permission_type", "int8"),
     )
+
+    def __init__(
+        self,
+        id: UUID = ZERO_UUID,
+        resource_type: int = 0,
+        resource_name: str = "",
+        pattern_type: int = 0,
+        principal: str = "",
+        host: str = "",
+        operation: int = 0,
+        permission_type: int = 0,
+    ) -> None:
+        self.id = id
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.pattern_type = pattern_type
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type

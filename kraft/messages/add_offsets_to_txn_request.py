@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["AddOffsetsToTxnRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AddOffsetsToTxnRequest(Message):
     """AddOffsetsToTxnRequest (request of API 25): versions 0-4, flexible from 3.
 
@@ -28,10 +25,7 @@ class AddOffsetsToTxnRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    transactional_id: str = ""
-    producer_id: int = 0
-    producer_epoch: int = 0
-    group_id: str = ""
+    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "group_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "string"),
@@ -39,3 +33,15 @@ class AddOffsetsToTxnRequest(Message):
         Field("producer_epoch", "int16"),
         Field("group_id", "string"),
     )
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        group_id: str = "",
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.group_id = group_id

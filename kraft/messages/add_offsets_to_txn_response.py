@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["AddOffsetsToTxnResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AddOffsetsToTxnResponse(Message):
     """AddOffsetsToTxnResponse (response of API 25): versions 0-4, flexible from 3.
 
@@ -24,10 +21,17 @@ class AddOffsetsToTxnResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
+    __slots__ = ("throttle_time_ms", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("error_code", "int16"),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["AddPartitionsToTxnRequest", "AddPartitionsToTxnTopic", "AddPartitionsToTxnTransaction"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AddPartitionsToTxnTopic(Message):
     """Partitions per topic. (0+)
 
@@ -20,16 +17,22 @@ class AddPartitionsToTxnTopic(Message):
         partitions: Partition numbers.
     """
 
-    name: str = ""
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AddPartitionsToTxnTransaction(Message):
     """Transactions to extend or verify. (4+)
 
@@ -41,11 +44,7 @@ class AddPartitionsToTxnTransaction(Message):
         topics (4+): Partitions per topic.
     """
 
-    transactional_id: str = ""
-    producer_id: int = 0
-    producer_epoch: int = 0
-    verify_only: bool = False
-    topics: list[AddPartitionsToTxnTopic] = attrs.Factory(list)
+    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "string", versions=(4, OPEN)),
@@ -55,8 +54,21 @@ class AddPartitionsToTxnTransaction(Message):
         Field("topics", "[]struct", AddPartitionsToTxnTopic, versions=(4, OPEN)),
     )
 
+    def __init__(
+        self,
+        transactional_id: str = "",
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        verify_only: bool = False,
+        topics: list[AddPartitionsToTxnTopic] = NEW,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.verify_only = verify_only
+        self.topics = [] if topics is NEW else topics
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AddPartitionsToTxnRequest(Message):
     """AddPartitionsToTxnRequest (request of API 24): versions 0-5, flexible from 3.
 
@@ -75,11 +87,13 @@ class AddPartitionsToTxnRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    transactions: list[AddPartitionsToTxnTransaction] = attrs.Factory(list)
-    v3_and_below_transactional_id: str = ""
-    v3_and_below_producer_id: int = 0
-    v3_and_below_producer_epoch: int = 0
-    v3_and_below_topics: list[AddPartitionsToTxnTopic] = attrs.Factory(list)
+    __slots__ = (
+        "transactions",
+        "v3_and_below_transactional_id",
+        "v3_and_below_producer_id",
+        "v3_and_below_producer_epoch",
+        "v3_and_below_topics",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactions", "[]struct", AddPartitionsToTxnTransaction, versions=(4, OPEN)),
@@ -88,3 +102,17 @@ class AddPartitionsToTxnRequest(Message):
         Field("v3_and_below_producer_epoch", "int16", versions=(0, 3)),
         Field("v3_and_below_topics", "[]struct", AddPartitionsToTxnTopic, versions=(0, 3)),
     )
+
+    def __init__(
+        self,
+        transactions: list[AddPartitionsToTxnTransaction] = NEW,
+        v3_and_below_transactional_id: str = "",
+        v3_and_below_producer_id: int = 0,
+        v3_and_below_producer_epoch: int = 0,
+        v3_and_below_topics: list[AddPartitionsToTxnTopic] = NEW,
+    ) -> None:
+        self.transactions = [] if transactions is NEW else transactions
+        self.v3_and_below_transactional_id = v3_and_below_transactional_id
+        self.v3_and_below_producer_id = v3_and_below_producer_id
+        self.v3_and_below_producer_epoch = v3_and_below_producer_epoch
+        self.v3_and_below_topics = [] if v3_and_below_topics is NEW else v3_and_below_topics

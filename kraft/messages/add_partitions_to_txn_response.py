@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = [
     "AddPartitionsToTxnPartitionResult",
@@ -16,7 +14,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AddPartitionsToTxnPartitionResult(Message):
     """Outcome per partition. (0+)
 
@@ -25,16 +22,22 @@ class AddPartitionsToTxnPartitionResult(Message):
         partition_error_code: Error of this partition.
     """
 
-    partition_index: int = 0
-    partition_error_code: int = 0
+    __slots__ = ("partition_index", "partition_error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
         Field("partition_error_code", "int16"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        partition_error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.partition_error_code = partition_error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AddPartitionsToTxnTopicResult(Message):
     """Outcome per topic. (0+)
 
@@ -43,16 +46,22 @@ class AddPartitionsToTxnTopicResult(Message):
         results_by_partition: Outcome per partition.
     """
 
-    name: str = ""
-    results_by_partition: list[AddPartitionsToTxnPartitionResult] = attrs.Factory(list)
+    __slots__ = ("name", "results_by_partition")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("results_by_partition", "[]struct", AddPartitionsToTxnPartitionResult),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        results_by_partition: list[AddPartitionsToTxnPartitionResult] = NEW,
+    ) -> None:
+        self.name = name
+        self.results_by_partition = [] if results_by_partition is NEW else results_by_partition
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AddPartitionsToTxnResult(Message):
     """Outcome per transaction. (4+)
 
@@ -61,16 +70,22 @@ class AddPartitionsToTxnResult(Message):
         topic_results (4+): Outcome per topic.
     """
 
-    transactional_id: str = ""
-    topic_results: list[AddPartitionsToTxnTopicResult] = attrs.Factory(list)
+    __slots__ = ("transactional_id", "topic_results")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "string", versions=(4, OPEN)),
         Field("topic_results", "[]struct", AddPartitionsToTxnTopicResult, versions=(4, OPEN)),
     )
 
+    def __init__(
+        self,
+        transactional_id: str = "",
+        topic_results: list[AddPartitionsToTxnTopicResult] = NEW,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.topic_results = [] if topic_results is NEW else topic_results
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AddPartitionsToTxnResponse(Message):
     """AddPartitionsToTxnResponse (response of API 24): versions 0-5, flexible from 3.
 
@@ -87,10 +102,7 @@ class AddPartitionsToTxnResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    results_by_transaction: list[AddPartitionsToTxnResult] = attrs.Factory(list)
-    results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "results_by_transaction", "results_by_topic_v3_and_below")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -98,3 +110,17 @@ class AddPartitionsToTxnResponse(Message):
         Field("results_by_transaction", "[]struct", AddPartitionsToTxnResult, versions=(4, OPEN)),
         Field("results_by_topic_v3_and_below", "[]struct", AddPartitionsToTxnTopicResult, versions=(0, 3)),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        results_by_transaction: list[AddPartitionsToTxnResult] = NEW,
+        results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.results_by_transaction = [] if results_by_transaction is NEW else results_by_transaction
+        self.results_by_topic_v3_and_below = (
+            [] if results_by_topic_v3_and_below is NEW else results_by_topic_v3_and_below
+        )

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["AddRaftVoterRequest", "Listener"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class Listener(Message):
     """Where the new voter listens, one entry per listener. (0+)
 
@@ -23,9 +20,7 @@ class Listener(Message):
         port: Port to connect to.
     """
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
+    __slots__ = ("name", "host", "port")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -33,8 +28,17 @@ class Listener(Message):
         Field("port", "uint16"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AddRaftVoterRequest(Message):
     """AddRaftVoterRequest (request of API 80): versions 0-1, flexible from 0.
 
@@ -53,12 +57,7 @@ class AddRaftVoterRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    cluster_id: str | None = ""
-    timeout_ms: int = 0
-    voter_id: int = 0
-    voter_directory_id: UUID = ZERO_UUID
-    listeners: list[Listener] = attrs.Factory(list)
-    ack_when_committed: bool = True
+    __slots__ = ("cluster_id", "timeout_ms", "voter_id", "voter_directory_id", "listeners", "ack_when_committed")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "string", nullable=(0, OPEN)),
@@ -68,3 +67,19 @@ class AddRaftVoterRequest(Message):
         Field("listeners", "[]struct", Listener),
         Field("ack_when_committed", "bool", versions=(1, OPEN), default=True),
     )
+
+    def __init__(
+        self,
+        cluster_id: str | None = "",
+        timeout_ms: int = 0,
+        voter_id: int = 0,
+        voter_directory_id: UUID = ZERO_UUID,
+        listeners: list[Listener] = NEW,
+        ack_when_committed: bool = True,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.timeout_ms = timeout_ms
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.listeners = [] if listeners is NEW else listeners
+        self.ack_when_committed = ack_when_committed

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["AllocateProducerIdsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AllocateProducerIdsRequest(Message):
     """AllocateProducerIdsRequest (request of API 67): versions 0, flexible from 0.
 
@@ -24,10 +21,17 @@ class AllocateProducerIdsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    broker_epoch: int = -1
+    __slots__ = ("broker_id", "broker_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
         Field("broker_epoch", "int64", default=-1),
     )
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["AllocateProducerIdsResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AllocateProducerIdsResponse(Message):
     """AllocateProducerIdsResponse (response of API 67): versions 0, flexible from 0.
 
@@ -26,10 +23,7 @@ class AllocateProducerIdsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    producer_id_start: int = 0
-    producer_id_len: int = 0
+    __slots__ = ("throttle_time_ms", "error_code", "producer_id_start", "producer_id_len")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -37,3 +31,15 @@ class AllocateProducerIdsResponse(Message):
         Field("producer_id_start", "int64"),
         Field("producer_id_len", "int32"),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        producer_id_start: int = 0,
+        producer_id_len: int = 0,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.producer_id_start = producer_id_start
+        self.producer_id_len = producer_id_len

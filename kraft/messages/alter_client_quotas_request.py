@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["AlterClientQuotasRequest", "EntityData", "EntryData", "OpData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class EntityData(Message):
     """The parts that together name a quota entity. (0+)
 
@@ -20,16 +17,22 @@ class EntityData(Message):
         entity_name: Name of the entity, or null for the default entity.
     """
 
-    entity_type: str = ""
-    entity_name: str | None = ""
+    __slots__ = ("entity_type", "entity_name")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("entity_type", "string"),
         Field("entity_name", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        entity_type: str = "",
+        entity_name: str | None = "",
+    ) -> None:
+        self.entity_type = entity_type
+        self.entity_name = entity_name
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OpData(Message):
     """The changes to this entity. (0+)
 
@@ -39,9 +42,7 @@ class OpData(Message):
         remove: Whether the quota is removed instead of set.
     """
 
-    key: str = ""
-    value: float = 0.0
-    remove: bool = False
+    __slots__ = ("key", "value", "remove")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("key", "string"),
@@ -49,8 +50,17 @@ class OpData(Message):
         Field("remove", "bool"),
     )
 
+    def __init__(
+        self,
+        key: str = "",
+        value: float = 0.0,
+        remove: bool = False,
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.remove = remove
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class EntryData(Message):
     """One entry per entity to change. (0+)
 
@@ -59,16 +69,22 @@ class EntryData(Message):
         ops: The changes to this entity.
     """
 
-    entity: list[EntityData] = attrs.Factory(list)
-    ops: list[OpData] = attrs.Factory(list)
+    __slots__ = ("entity", "ops")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("entity", "[]struct", EntityData),
         Field("ops", "[]struct", OpData),
     )
 
+    def __init__(
+        self,
+        entity: list[EntityData] = NEW,
+        ops: list[OpData] = NEW,
+    ) -> None:
+        self.entity = [] if entity is NEW else entity
+        self.ops = [] if ops is NEW else ops
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterClientQuotasRequest(Message):
     """AlterClientQuotasRequest (request of API 49): versions 0-1, flexible from 1.
 
@@ -81,10 +97,17 @@ class AlterClientQuotasRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    entries: list[EntryData] = attrs.Factory(list)
-    validate_only: bool = False
+    __slots__ = ("entries", "validate_only")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("entries", "[]struct", EntryData),
         Field("validate_only", "bool"),
     )
+
+    def __init__(
+        self,
+        entries: list[EntryData] = NEW,
+        validate_only: bool = False,
+    ) -> None:
+        self.entries = [] if entries is NEW else entries
+        self.validate_only = validate_only

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["AlterClientQuotasResponse", "EntityData", "EntryData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class EntityData(Message):
     """The parts that together name a quota entity. (0+)
 
@@ -20,16 +17,22 @@ class EntityData(Message):
         entity_name: Name of the entity, or null for the default entity.
     """
 
-    entity_type: str = ""
-    entity_name: str | None = ""
+    __slots__ = ("entity_type", "entity_name")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("entity_type", "string"),
         Field("entity_name", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        entity_type: str = "",
+        entity_name: str | None = "",
+    ) -> None:
+        self.entity_type = entity_type
+        self.entity_name = entity_name
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class EntryData(Message):
     """One outcome per entity. (0+)
 
@@ -39,9 +42,7 @@ class EntryData(Message):
         entity: The parts that together name a quota entity.
     """
 
-    error_code: int = 0
-    error_message: str | None = ""
-    entity: list[EntityData] = attrs.Factory(list)
+    __slots__ = ("error_code", "error_message", "entity")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -49,8 +50,17 @@ class EntryData(Message):
         Field("entity", "[]struct", EntityData),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        entity: list[EntityData] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.entity = [] if entity is NEW else entity
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterClientQuotasResponse(Message):
     """AlterClientQuotasResponse (response of API 49): versions 0-1, flexible from 1.
 
@@ -63,10 +73,17 @@ class AlterClientQuotasResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    throttle_time_ms: int = 0
-    entries: list[EntryData] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "entries")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("entries", "[]struct", EntryData),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        entries: list[EntryData] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.entries = [] if entries is NEW else entries

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["AlterConfigsRequest", "AlterConfigsResource", "AlterableConfig"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AlterableConfig(Message):
     """All settings the resource shall keep. (0+)
 
@@ -20,16 +17,22 @@ class AlterableConfig(Message):
         value: Value to set, or null.
     """
 
-    name: str = ""
-    value: str | None = ""
+    __slots__ = ("name", "value")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("value", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+    ) -> None:
+        self.name = name
+        self.value = value
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterConfigsResource(Message):
     """The resources whose settings are replaced as a whole. (0+)
 
@@ -39,9 +42,7 @@ class AlterConfigsResource(Message):
         configs: All settings the resource shall keep.
     """
 
-    resource_type: int = 0
-    resource_name: str = ""
-    configs: list[AlterableConfig] = attrs.Factory(list)
+    __slots__ = ("resource_type", "resource_name", "configs")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resource_type", "int8"),
@@ -49,8 +50,17 @@ class AlterConfigsResource(Message):
         Field("configs", "[]struct", AlterableConfig),
     )
 
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        configs: list[AlterableConfig] = NEW,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configs = [] if configs is NEW else configs
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterConfigsRequest(Message):
     """AlterConfigsRequest (request of API 33): versions 0-2, flexible from 2.
 
@@ -63,10 +73,17 @@ class AlterConfigsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    resources: list[AlterConfigsResource] = attrs.Factory(list)
-    validate_only: bool = False
+    __slots__ = ("resources", "validate_only")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resources", "[]struct", AlterConfigsResource),
         Field("validate_only", "bool"),
     )
+
+    def __init__(
+        self,
+        resources: list[AlterConfigsResource] = NEW,
+        validate_only: bool = False,
+    ) -> None:
+        self.resources = [] if resources is NEW else resources
+        self.validate_only = validate_only

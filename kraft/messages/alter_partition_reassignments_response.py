@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["AlterPartitionReassignmentsResponse", "ReassignablePartitionResponse", "ReassignableTopicResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ReassignablePartitionResponse(Message):
     """One outcome per partition. (0+)
 
@@ -21,9 +18,7 @@ class ReassignablePartitionResponse(Message):
         error_message: Text explaining the error, or null.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
+    __slots__ = ("partition_index", "error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -31,8 +26,17 @@ class ReassignablePartitionResponse(Message):
         Field("error_message", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ReassignableTopicResponse(Message):
     """One entry per topic. (0+)
 
@@ -41,16 +45,22 @@ class ReassignableTopicResponse(Message):
         partitions: One outcome per partition.
     """
 
-    name: str = ""
-    partitions: list[ReassignablePartitionResponse] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", ReassignablePartitionResponse),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[ReassignablePartitionResponse] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterPartitionReassignmentsResponse(Message):
     """AlterPartitionReassignmentsResponse (response of API 45): versions 0-1, flexible from 0.
 
@@ -66,11 +76,7 @@ class AlterPartitionReassignmentsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    allow_replication_factor_change: bool = True
-    error_code: int = 0
-    error_message: str | None = ""
-    responses: list[ReassignableTopicResponse] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "allow_replication_factor_change", "error_code", "error_message", "responses")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -79,3 +85,17 @@ class AlterPartitionReassignmentsResponse(Message):
         Field("error_message", "string", nullable=(0, OPEN)),
         Field("responses", "[]struct", ReassignableTopicResponse),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        allow_replication_factor_change: bool = True,
+        error_code: int = 0,
+        error_message: str | None = "",
+        responses: list[ReassignableTopicResponse] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.allow_replication_factor_change = allow_replication_factor_change
+        self.error_code = error_code
+        self.error_message = error_message
+        self.responses = [] if responses is NEW else responses

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["AlterPartitionRequest", "BrokerState", "PartitionData", "TopicData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class BrokerState(Message):
     """Replicas that shall be in sync, with their broker epochs. (3+)
 
@@ -22,16 +19,22 @@ class BrokerState(Message):
         broker_epoch (3+): Epoch the leader knows for it, or -1 to skip the check.
     """
 
-    broker_id: int = 0
-    broker_epoch: int = -1
+    __slots__ = ("broker_id", "broker_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32", versions=(3, OPEN)),
         Field("broker_epoch", "int64", versions=(3, OPEN), default=-1),
     )
 
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class PartitionData(Message):
     """The partitions of this topic. (0+)
 
@@ -44,12 +47,14 @@ class PartitionData(Message):
         partition_epoch: Version of the state this change builds on.
     """
 
-    partition_index: int = 0
-    leader_epoch: int = 0
-    new_isr: list[int] = attrs.Factory(list)
-    new_isr_with_epochs: list[BrokerState] = attrs.Factory(list)
-    leader_recovery_state: int = 0
-    partition_epoch: int = 0
+    __slots__ = (
+        "partition_index",
+        "leader_epoch",
+        "new_isr",
+        "new_isr_with_epochs",
+        "leader_recovery_state",
+        "partition_epoch",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -60,8 +65,23 @@ class PartitionData(Message):
         Field("partition_epoch", "int32"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        leader_epoch: int = 0,
+        new_isr: list[int] = NEW,
+        new_isr_with_epochs: list[BrokerState] = NEW,
+        leader_recovery_state: int = 0,
+        partition_epoch: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.leader_epoch = leader_epoch
+        self.new_isr = [] if new_isr is NEW else new_isr
+        self.new_isr_with_epochs = [] if new_isr_with_epochs is NEW else new_isr_with_epochs
+        self.leader_recovery_state = leader_recovery_state
+        self.partition_epoch = partition_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicData(Message):
     """One entry per topic. (0+)
 
@@ -71,9 +91,7 @@ class TopicData(Message):
         partitions: The partitions of this topic.
     """
 
-    topic_name: str = ""
-    topic_id: UUID = ZERO_UUID
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_name", "topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string", versions=(0, 1), ignorable=True),
@@ -81,8 +99,17 @@ class TopicData(Message):
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterPartitionRequest(Message):
     """AlterPartitionRequest (request of API 56): versions 0-3, flexible from 0.
 
@@ -98,12 +125,20 @@ class AlterPartitionRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    topics: list[TopicData] = attrs.Factory(list)
+    __slots__ = ("broker_id", "broker_epoch", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
         Field("broker_epoch", "int64", default=-1),
         Field("topics", "[]struct", TopicData),
     )
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        topics: list[TopicData] = NEW,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.topics = [] if topics is NEW else topics

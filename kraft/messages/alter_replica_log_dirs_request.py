@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["AlterReplicaLogDir", "AlterReplicaLogDirTopic", "AlterReplicaLogDirsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AlterReplicaLogDirTopic(Message):
     """What the directory shall hold, by topic. (0+)
 
@@ -20,16 +17,22 @@ class AlterReplicaLogDirTopic(Message):
         partitions: Numbers of the partitions to move.
     """
 
-    name: str = ""
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterReplicaLogDir(Message):
     """Where the replicas shall move, by directory. (0+)
 
@@ -38,16 +41,22 @@ class AlterReplicaLogDir(Message):
         topics: What the directory shall hold, by topic.
     """
 
-    path: str = ""
-    topics: list[AlterReplicaLogDirTopic] = attrs.Factory(list)
+    __slots__ = ("path", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("path", "string"),
         Field("topics", "[]struct", AlterReplicaLogDirTopic),
     )
 
+    def __init__(
+        self,
+        path: str = "",
+        topics: list[AlterReplicaLogDirTopic] = NEW,
+    ) -> None:
+        self.path = path
+        self.topics = [] if topics is NEW else topics
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterReplicaLogDirsRequest(Message):
     """AlterReplicaLogDirsRequest (request of API 34): versions 0-2, flexible from 2.
 
@@ -59,6 +68,12 @@ class AlterReplicaLogDirsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    dirs: list[AlterReplicaLogDir] = attrs.Factory(list)
+    __slots__ = ("dirs",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("dirs", "[]struct", AlterReplicaLogDir),)
+
+    def __init__(
+        self,
+        dirs: list[AlterReplicaLogDir] = NEW,
+    ) -> None:
+        self.dirs = [] if dirs is NEW else dirs

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["AlterReplicaLogDirPartitionResult", "AlterReplicaLogDirTopicResult", "AlterReplicaLogDirsResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AlterReplicaLogDirPartitionResult(Message):
     """One outcome per partition. (0+)
 
@@ -20,16 +17,22 @@ class AlterReplicaLogDirPartitionResult(Message):
         error_code: The outcome as a Kafka error code; 0 is success.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
+    __slots__ = ("partition_index", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
         Field("error_code", "int16"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterReplicaLogDirTopicResult(Message):
     """One entry per topic. (0+)
 
@@ -38,16 +41,22 @@ class AlterReplicaLogDirTopicResult(Message):
         partitions: One outcome per partition.
     """
 
-    topic_name: str = ""
-    partitions: list[AlterReplicaLogDirPartitionResult] = attrs.Factory(list)
+    __slots__ = ("topic_name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
         Field("partitions", "[]struct", AlterReplicaLogDirPartitionResult),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[AlterReplicaLogDirPartitionResult] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterReplicaLogDirsResponse(Message):
     """AlterReplicaLogDirsResponse (response of API 34): versions 0-2, flexible from 2.
 
@@ -60,10 +69,17 @@ class AlterReplicaLogDirsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    results: list[AlterReplicaLogDirTopicResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "results")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("results", "[]struct", AlterReplicaLogDirTopicResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[AlterReplicaLogDirTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is NEW else results

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = [
     "AlterShareGroupOffsetsRequest",
@@ -15,7 +13,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AlterShareGroupOffsetsRequestPartition(Message):
     """Partitions. (0+)
 
@@ -24,16 +21,22 @@ class AlterShareGroupOffsetsRequestPartition(Message):
         start_offset: First offset that the group delivers from now on.
     """
 
-    partition_index: int = 0
-    start_offset: int = 0
+    __slots__ = ("partition_index", "start_offset")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
         Field("start_offset", "int64"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        start_offset: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.start_offset = start_offset
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterShareGroupOffsetsRequestTopic(Message):
     """Topics whose start offsets change. (0+)
 
@@ -42,16 +45,22 @@ class AlterShareGroupOffsetsRequestTopic(Message):
         partitions: Partitions.
     """
 
-    topic_name: str = ""
-    partitions: list[AlterShareGroupOffsetsRequestPartition] = attrs.Factory(list)
+    __slots__ = ("topic_name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
         Field("partitions", "[]struct", AlterShareGroupOffsetsRequestPartition),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[AlterShareGroupOffsetsRequestPartition] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterShareGroupOffsetsRequest(Message):
     """AlterShareGroupOffsetsRequest (request of API 91): versions 0, flexible from 0.
 
@@ -64,10 +73,17 @@ class AlterShareGroupOffsetsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[AlterShareGroupOffsetsRequestTopic] = attrs.Factory(list)
+    __slots__ = ("group_id", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
         Field("topics", "[]struct", AlterShareGroupOffsetsRequestTopic),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[AlterShareGroupOffsetsRequestTopic] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = [
@@ -17,7 +15,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AlterShareGroupOffsetsResponsePartition(Message):
     """Outcome per partition. (0+)
 
@@ -27,9 +24,7 @@ class AlterShareGroupOffsetsResponsePartition(Message):
         error_message: Text for the error, or null.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = None
+    __slots__ = ("partition_index", "error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -37,8 +32,17 @@ class AlterShareGroupOffsetsResponsePartition(Message):
         Field("error_message", "string", nullable=(0, OPEN), default=None),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterShareGroupOffsetsResponseTopic(Message):
     """Outcome per topic. (0+)
 
@@ -48,9 +52,7 @@ class AlterShareGroupOffsetsResponseTopic(Message):
         partitions: Outcome per partition.
     """
 
-    topic_name: str = ""
-    topic_id: UUID = ZERO_UUID
-    partitions: list[AlterShareGroupOffsetsResponsePartition] = attrs.Factory(list)
+    __slots__ = ("topic_name", "topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
@@ -58,8 +60,17 @@ class AlterShareGroupOffsetsResponseTopic(Message):
         Field("partitions", "[]struct", AlterShareGroupOffsetsResponsePartition),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[AlterShareGroupOffsetsResponsePartition] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterShareGroupOffsetsResponse(Message):
     """AlterShareGroupOffsetsResponse (response of API 91): versions 0, flexible from 0.
 
@@ -74,10 +85,7 @@ class AlterShareGroupOffsetsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    responses: list[AlterShareGroupOffsetsResponseTopic] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -85,3 +93,15 @@ class AlterShareGroupOffsetsResponse(Message):
         Field("error_message", "string", nullable=(0, OPEN), default=None),
         Field("responses", "[]struct", AlterShareGroupOffsetsResponseTopic),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        responses: list[AlterShareGroupOffsetsResponseTopic] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.responses = [] if responses is NEW else responses

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["AlterUserScramCredentialsRequest", "ScramCredentialDeletion", "ScramCredentialUpsertion"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ScramCredentialDeletion(Message):
     """The credentials to remove. (0+)
 
@@ -20,16 +17,22 @@ class ScramCredentialDeletion(Message):
         mechanism: SCRAM mechanism: 1 is SHA-256, 2 is SHA-512.
     """
 
-    name: str = ""
-    mechanism: int = 0
+    __slots__ = ("name", "mechanism")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("mechanism", "int8"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        mechanism: int = 0,
+    ) -> None:
+        self.name = name
+        self.mechanism = mechanism
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ScramCredentialUpsertion(Message):
     """The credentials to add or replace. (0+)
 
@@ -41,11 +44,7 @@ class ScramCredentialUpsertion(Message):
         salted_password: The password after salting and hashing.
     """
 
-    name: str = ""
-    mechanism: int = 0
-    iterations: int = 0
-    salt: bytes = b""
-    salted_password: bytes = b""
+    __slots__ = ("name", "mechanism", "iterations", "salt", "salted_password")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -55,8 +54,21 @@ class ScramCredentialUpsertion(Message):
         Field("salted_password", "bytes"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        mechanism: int = 0,
+        iterations: int = 0,
+        salt: bytes = b"",
+        salted_password: bytes = b"",
+    ) -> None:
+        self.name = name
+        self.mechanism = mechanism
+        self.iterations = iterations
+        self.salt = salt
+        self.salted_password = salted_password
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterUserScramCredentialsRequest(Message):
     """AlterUserScramCredentialsRequest (request of API 51): versions 0, flexible from 0.
 
@@ -69,10 +81,17 @@ class AlterUserScramCredentialsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    deletions: list[ScramCredentialDeletion] = attrs.Factory(list)
-    upsertions: list[ScramCredentialUpsertion] = attrs.Factory(list)
+    __slots__ = ("deletions", "upsertions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("deletions", "[]struct", ScramCredentialDeletion),
         Field("upsertions", "[]struct", ScramCredentialUpsertion),
     )
+
+    def __init__(
+        self,
+        deletions: list[ScramCredentialDeletion] = NEW,
+        upsertions: list[ScramCredentialUpsertion] = NEW,
+    ) -> None:
+        self.deletions = [] if deletions is NEW else deletions
+        self.upsertions = [] if upsertions is NEW else upsertions

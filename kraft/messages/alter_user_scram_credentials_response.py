@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["AlterUserScramCredentialsResponse", "AlterUserScramCredentialsResult"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AlterUserScramCredentialsResult(Message):
     """One outcome per user. (0+)
 
@@ -21,9 +18,7 @@ class AlterUserScramCredentialsResult(Message):
         error_message: Text explaining the error, or null.
     """
 
-    user: str = ""
-    error_code: int = 0
-    error_message: str | None = ""
+    __slots__ = ("user", "error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("user", "string"),
@@ -31,8 +26,17 @@ class AlterUserScramCredentialsResult(Message):
         Field("error_message", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        user: str = "",
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.user = user
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterUserScramCredentialsResponse(Message):
     """AlterUserScramCredentialsResponse (response of API 51): versions 0, flexible from 0.
 
@@ -45,10 +49,17 @@ class AlterUserScramCredentialsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    results: list[AlterUserScramCredentialsResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "results")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("results", "[]struct", AlterUserScramCredentialsResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[AlterUserScramCredentialsResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is NEW else results

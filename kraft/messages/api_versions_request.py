@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ApiVersionsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ApiVersionsRequest(Message):
     """ApiVersionsRequest (request of API 18): versions 0-4, flexible from 3.
 
@@ -26,10 +23,17 @@ class ApiVersionsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    client_software_name: str = ""
-    client_software_version: str = ""
+    __slots__ = ("client_software_name", "client_software_version")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("client_software_name", "string", versions=(3, OPEN), ignorable=True),
         Field("client_software_version", "string", versions=(3, OPEN), ignorable=True),
     )
+
+    def __init__(
+        self,
+        client_software_name: str = "",
+        client_software_version: str = "",
+    ) -> None:
+        self.client_software_name = client_software_name
+        self.client_software_version = client_software_version

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ApiVersion", "ApiVersionsResponse", "FinalizedFeatureKey", "SupportedFeatureKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ApiVersion(Message):
     """The APIs served on this listener. (0+)
 
@@ -21,9 +18,7 @@ class ApiVersion(Message):
         max_version: Highest version served.
     """
 
-    api_key: int = 0
-    min_version: int = 0
-    max_version: int = 0
+    __slots__ = ("api_key", "min_version", "max_version")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("api_key", "int16"),
@@ -31,8 +26,17 @@ class ApiVersion(Message):
         Field("max_version", "int16"),
     )
 
+    def __init__(
+        self,
+        api_key: int = 0,
+        min_version: int = 0,
+        max_version: int = 0,
+    ) -> None:
+        self.api_key = api_key
+        self.min_version = min_version
+        self.max_version = max_version
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class SupportedFeatureKey(Message):
     """Features this server can run. (3+)
 
@@ -42,9 +46,7 @@ class SupportedFeatureKey(Message):
         max_version (3+): Highest level supported.
     """
 
-    name: str = ""
-    min_version: int = 0
-    max_version: int = 0
+    __slots__ = ("name", "min_version", "max_version")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(3, OPEN)),
@@ -52,8 +54,17 @@ class SupportedFeatureKey(Message):
         Field("max_version", "int16", versions=(3, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        min_version: int = 0,
+        max_version: int = 0,
+    ) -> None:
+        self.name = name
+        self.min_version = min_version
+        self.max_version = max_version
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class FinalizedFeatureKey(Message):
     """Features in force in the whole cluster; valid only with an epoch of 0 or more. (3+)
 
@@ -63,9 +74,7 @@ class FinalizedFeatureKey(Message):
         min_version_level (3+): Lowest level in force.
     """
 
-    name: str = ""
-    max_version_level: int = 0
-    min_version_level: int = 0
+    __slots__ = ("name", "max_version_level", "min_version_level")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(3, OPEN)),
@@ -73,8 +82,17 @@ class FinalizedFeatureKey(Message):
         Field("min_version_level", "int16", versions=(3, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        max_version_level: int = 0,
+        min_version_level: int = 0,
+    ) -> None:
+        self.name = name
+        self.max_version_level = max_version_level
+        self.min_version_level = min_version_level
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ApiVersionsResponse(Message):
     """ApiVersionsResponse (response of API 18): versions 0-4, flexible from 3.
 
@@ -95,13 +113,15 @@ class ApiVersionsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    error_code: int = 0
-    api_keys: list[ApiVersion] = attrs.Factory(list)
-    throttle_time_ms: int = 0
-    supported_features: list[SupportedFeatureKey] = attrs.Factory(list)
-    finalized_features_epoch: int = -1
-    finalized_features: list[FinalizedFeatureKey] = attrs.Factory(list)
-    zk_migration_ready: bool = False
+    __slots__ = (
+        "error_code",
+        "api_keys",
+        "throttle_time_ms",
+        "supported_features",
+        "finalized_features_epoch",
+        "finalized_features",
+        "zk_migration_ready",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -130,3 +150,21 @@ class ApiVersionsResponse(Message):
         ),
         Field("zk_migration_ready", "bool", versions=(3, OPEN), tag=3, tagged=(3, OPEN), ignorable=True),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        api_keys: list[ApiVersion] = NEW,
+        throttle_time_ms: int = 0,
+        supported_features: list[SupportedFeatureKey] = NEW,
+        finalized_features_epoch: int = -1,
+        finalized_features: list[FinalizedFeatureKey] = NEW,
+        zk_migration_ready: bool = False,
+    ) -> None:
+        self.error_code = error_code
+        self.api_keys = [] if api_keys is NEW else api_keys
+        self.throttle_time_ms = throttle_time_ms
+        self.supported_features = [] if supported_features is NEW else supported_features
+        self.finalized_features_epoch = finalized_features_epoch
+        self.finalized_features = [] if finalized_features is NEW else finalized_features
+        self.zk_migration_ready = zk_migration_ready

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["AssignReplicasToDirsRequest", "DirectoryData", "PartitionData", "TopicData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionData(Message):
     """The partitions of this topic. (0+)
 
@@ -21,12 +18,17 @@ class PartitionData(Message):
         partition_index: Number of the partition in its topic.
     """
 
-    partition_index: int = 0
+    __slots__ = ("partition_index",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("partition_index", "int32"),)
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicData(Message):
     """What the directory holds, by topic. (0+)
 
@@ -35,16 +37,22 @@ class TopicData(Message):
         partitions: The partitions of this topic.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DirectoryData(Message):
     """Where replicas are placed, by directory. (0+)
 
@@ -53,16 +61,22 @@ class DirectoryData(Message):
         topics: What the directory holds, by topic.
     """
 
-    id: UUID = ZERO_UUID
-    topics: list[TopicData] = attrs.Factory(list)
+    __slots__ = ("id", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("id", "uuid"),
         Field("topics", "[]struct", TopicData),
     )
 
+    def __init__(
+        self,
+        id: UUID = ZERO_UUID,
+        topics: list[TopicData] = NEW,
+    ) -> None:
+        self.id = id
+        self.topics = [] if topics is NEW else topics
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AssignReplicasToDirsRequest(Message):
     """AssignReplicasToDirsRequest (request of API 73): versions 0, flexible from 0.
 
@@ -76,12 +90,20 @@ class AssignReplicasToDirsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    directories: list[DirectoryData] = attrs.Factory(list)
+    __slots__ = ("broker_id", "broker_epoch", "directories")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
         Field("broker_epoch", "int64", default=-1),
         Field("directories", "[]struct", DirectoryData),
     )
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        directories: list[DirectoryData] = NEW,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.directories = [] if directories is NEW else directories

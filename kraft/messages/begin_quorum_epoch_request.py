@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["BeginQuorumEpochRequest", "LeaderEndpoint", "PartitionData", "TopicData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionData(Message):
     """The partitions of this topic. (0+)
 
@@ -24,10 +21,7 @@ class PartitionData(Message):
         leader_epoch: Epoch the leader was elected in.
     """
 
-    partition_index: int = 0
-    voter_directory_id: UUID = ZERO_UUID
-    leader_id: int = 0
-    leader_epoch: int = 0
+    __slots__ = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -36,8 +30,19 @@ class PartitionData(Message):
         Field("leader_epoch", "int32"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        voter_directory_id: UUID = ZERO_UUID,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.voter_directory_id = voter_directory_id
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicData(Message):
     """One entry per topic. (0+)
 
@@ -46,16 +51,22 @@ class TopicData(Message):
         partitions: The partitions of this topic.
     """
 
-    topic_name: str = ""
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaderEndpoint(Message):
     """Where the leader listens, one entry per listener. (1+)
 
@@ -65,9 +76,7 @@ class LeaderEndpoint(Message):
         port (1+): Port to connect to.
     """
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
+    __slots__ = ("name", "host", "port")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(1, OPEN)),
@@ -75,8 +84,17 @@ class LeaderEndpoint(Message):
         Field("port", "uint16", versions=(1, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class BeginQuorumEpochRequest(Message):
     """BeginQuorumEpochRequest (request of API 53): versions 0-1, flexible from 1.
 
@@ -93,10 +111,7 @@ class BeginQuorumEpochRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    cluster_id: str | None = None
-    voter_id: int = -1
-    topics: list[TopicData] = attrs.Factory(list)
-    leader_endpoints: list[LeaderEndpoint] = attrs.Factory(list)
+    __slots__ = ("cluster_id", "voter_id", "topics", "leader_endpoints")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "string", nullable=(0, OPEN), default=None),
@@ -104,3 +119,15 @@ class BeginQuorumEpochRequest(Message):
         Field("topics", "[]struct", TopicData),
         Field("leader_endpoints", "[]struct", LeaderEndpoint, versions=(1, OPEN), ignorable=True),
     )
+
+    def __init__(
+        self,
+        cluster_id: str | None = None,
+        voter_id: int = -1,
+        topics: list[TopicData] = NEW,
+        leader_endpoints: list[LeaderEndpoint] = NEW,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.voter_id = voter_id
+        self.topics = [] if topics is NEW else topics
+        self.leader_endpoints = [] if leader_endpoints is NEW else leader_endpoints

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["BeginQuorumEpochResponse", "NodeEndpoint", "PartitionData", "TopicData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionData(Message):
     """The partitions of this topic. (0+)
 
@@ -22,10 +19,7 @@ class PartitionData(Message):
         leader_epoch: Newest epoch the voter knows.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
-    leader_id: int = 0
-    leader_epoch: int = 0
+    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -34,8 +28,19 @@ class PartitionData(Message):
         Field("leader_epoch", "int32"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicData(Message):
     """One entry per topic. (0+)
 
@@ -44,16 +49,22 @@ class TopicData(Message):
         partitions: The partitions of this topic.
     """
 
-    topic_name: str = ""
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class NodeEndpoint(Message):
     """Where to reach the nodes that the response names as leader. (1+)
 
@@ -63,9 +74,7 @@ class NodeEndpoint(Message):
         port (1+): Port to connect to.
     """
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
+    __slots__ = ("node_id", "host", "port")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("node_id", "int32", versions=(1, OPEN)),
@@ -73,8 +82,17 @@ class NodeEndpoint(Message):
         Field("port", "uint16", versions=(1, OPEN)),
     )
 
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class BeginQuorumEpochResponse(Message):
     """BeginQuorumEpochResponse (response of API 53): versions 0-1, flexible from 1.
 
@@ -88,12 +106,20 @@ class BeginQuorumEpochResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    error_code: int = 0
-    topics: list[TopicData] = attrs.Factory(list)
-    node_endpoints: list[NodeEndpoint] = attrs.Factory(list)
+    __slots__ = ("error_code", "topics", "node_endpoints")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
         Field("topics", "[]struct", TopicData),
         Field("node_endpoints", "[]struct", NodeEndpoint, versions=(1, OPEN), tag=0, tagged=(1, OPEN)),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        topics: list[TopicData] = NEW,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.topics = [] if topics is NEW else topics
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["BeginTransactionRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class BeginTransactionRecord(Message):
     """BeginTransactionRecord (metadata record, type 23): versions 0, flexible from 0.
 
@@ -23,8 +20,14 @@ class BeginTransactionRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    name: str | None = None
+    __slots__ = ("name",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", nullable=(0, OPEN), tag=0, tagged=(0, OPEN), default=None),
     )
+
+    def __init__(
+        self,
+        name: str | None = None,
+    ) -> None:
+        self.name = name

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["BrokerHeartbeatRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class BrokerHeartbeatRequest(Message):
     """BrokerHeartbeatRequest (request of API 63): versions 0-2, flexible from 0.
 
@@ -32,13 +29,15 @@ class BrokerHeartbeatRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    current_metadata_offset: int = 0
-    want_fence: bool = False
-    want_shut_down: bool = False
-    offline_log_dirs: list[UUID] = attrs.Factory(list)
-    cordoned_log_dirs: list[UUID] | None = None
+    __slots__ = (
+        "broker_id",
+        "broker_epoch",
+        "current_metadata_offset",
+        "want_fence",
+        "want_shut_down",
+        "offline_log_dirs",
+        "cordoned_log_dirs",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
@@ -51,3 +50,21 @@ class BrokerHeartbeatRequest(Message):
             "cordoned_log_dirs", "[]uuid", versions=(2, OPEN), nullable=(2, OPEN), tag=1, tagged=(2, OPEN), default=None
         ),
     )
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        current_metadata_offset: int = 0,
+        want_fence: bool = False,
+        want_shut_down: bool = False,
+        offline_log_dirs: list[UUID] = NEW,
+        cordoned_log_dirs: list[UUID] | None = None,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.current_metadata_offset = current_metadata_offset
+        self.want_fence = want_fence
+        self.want_shut_down = want_shut_down
+        self.offline_log_dirs = [] if offline_log_dirs is NEW else offline_log_dirs
+        self.cordoned_log_dirs = cordoned_log_dirs

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["BrokerRegistrationChangeRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class BrokerRegistrationChangeRecord(Message):
     """BrokerRegistrationChangeRecord (metadata record, type 17): versions 0-3, flexible from 0.
 
@@ -31,12 +28,7 @@ class BrokerRegistrationChangeRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    broker_epoch: int = 0
-    fenced: int = 0
-    in_controlled_shutdown: int = 0
-    log_dirs: list[UUID] = attrs.Factory(list)
-    cordoned_log_dirs: list[UUID] | None = None
+    __slots__ = ("broker_id", "broker_epoch", "fenced", "in_controlled_shutdown", "log_dirs", "cordoned_log_dirs")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
@@ -48,3 +40,19 @@ class BrokerRegistrationChangeRecord(Message):
             "cordoned_log_dirs", "[]uuid", versions=(3, OPEN), nullable=(3, OPEN), tag=3, tagged=(3, OPEN), default=None
         ),
     )
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = 0,
+        fenced: int = 0,
+        in_controlled_shutdown: int = 0,
+        log_dirs: list[UUID] = NEW,
+        cordoned_log_dirs: list[UUID] | None = None,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.fenced = fenced
+        self.in_controlled_shutdown = in_controlled_shutdown
+        self.log_dirs = [] if log_dirs is NEW else log_dirs
+        self.cordoned_log_dirs = cordoned_log_dirs

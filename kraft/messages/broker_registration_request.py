@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["BrokerRegistrationRequest", "Feature", "Listener"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class Listener(Message):
     """Where the sender listens, one entry per listener. (0+)
 
@@ -24,10 +21,7 @@ class Listener(Message):
         security_protocol: Security protocol of the listener, as a code.
     """
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    security_protocol: int = 0
+    __slots__ = ("name", "host", "port", "security_protocol")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -36,8 +30,19 @@ class Listener(Message):
         Field("security_protocol", "int16"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        security_protocol: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.security_protocol = security_protocol
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class Feature(Message):
     """Features the node can run and in which versions. (0+)
 
@@ -47,9 +52,7 @@ class Feature(Message):
         max_supported_version: Highest level the node supports.
     """
 
-    name: str = ""
-    min_supported_version: int = 0
-    max_supported_version: int = 0
+    __slots__ = ("name", "min_supported_version", "max_supported_version")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -57,8 +60,17 @@ class Feature(Message):
         Field("max_supported_version", "int16"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+    ) -> None:
+        self.name = name
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class BrokerRegistrationRequest(Message):
     """BrokerRegistrationRequest (request of API 62): versions 0-4, flexible from 0.
 
@@ -81,15 +93,17 @@ class BrokerRegistrationRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    cluster_id: str = ""
-    incarnation_id: UUID = ZERO_UUID
-    listeners: list[Listener] = attrs.Factory(list)
-    features: list[Feature] = attrs.Factory(list)
-    rack: str | None = ""
-    is_migrating_zk_broker: bool = False
-    log_dirs: list[UUID] = attrs.Factory(list)
-    previous_broker_epoch: int = -1
+    __slots__ = (
+        "broker_id",
+        "cluster_id",
+        "incarnation_id",
+        "listeners",
+        "features",
+        "rack",
+        "is_migrating_zk_broker",
+        "log_dirs",
+        "previous_broker_epoch",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
@@ -102,3 +116,25 @@ class BrokerRegistrationRequest(Message):
         Field("log_dirs", "[]uuid", versions=(2, OPEN), ignorable=True),
         Field("previous_broker_epoch", "int64", versions=(3, OPEN), default=-1, ignorable=True),
     )
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        cluster_id: str = "",
+        incarnation_id: UUID = ZERO_UUID,
+        listeners: list[Listener] = NEW,
+        features: list[Feature] = NEW,
+        rack: str | None = "",
+        is_migrating_zk_broker: bool = False,
+        log_dirs: list[UUID] = NEW,
+        previous_broker_epoch: int = -1,
+    ) -> None:
+        self.broker_id = broker_id
+        self.cluster_id = cluster_id
+        self.incarnation_id = incarnation_id
+        self.listeners = [] if listeners is NEW else listeners
+        self.features = [] if features is NEW else features
+        self.rack = rack
+        self.is_migrating_zk_broker = is_migrating_zk_broker
+        self.log_dirs = [] if log_dirs is NEW else log_dirs
+        self.previous_broker_epoch = previous_broker_epoch

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["BrokerRegistrationResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class BrokerRegistrationResponse(Message):
     """BrokerRegistrationResponse (response of API 62): versions 0-4, flexible from 0.
 
@@ -25,12 +22,20 @@ class BrokerRegistrationResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    broker_epoch: int = -1
+    __slots__ = ("throttle_time_ms", "error_code", "broker_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("error_code", "int16"),
         Field("broker_epoch", "int64", default=-1),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        broker_epoch: int = -1,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.broker_epoch = broker_epoch

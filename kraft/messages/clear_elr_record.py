@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["ClearElrRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ClearElrRecord(Message):
     """ClearElrRecord (metadata record, type 28): versions 0, flexible from 0.
 
@@ -25,6 +22,12 @@ class ClearElrRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topic_name: str = ""
+    __slots__ = ("topic_name",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topic_name", "string"),)
+
+    def __init__(
+        self,
+        topic_name: str = "",
+    ) -> None:
+        self.topic_name = topic_name

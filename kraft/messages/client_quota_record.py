@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ClientQuotaRecord", "EntityData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class EntityData(Message):
     """The parts that together name a quota entity. (0+)
 
@@ -20,16 +17,22 @@ class EntityData(Message):
         entity_name: Name of the entity, or null for the default entity.
     """
 
-    entity_type: str = ""
-    entity_name: str | None = ""
+    __slots__ = ("entity_type", "entity_name")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("entity_type", "string"),
         Field("entity_name", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        entity_type: str = "",
+        entity_name: str | None = "",
+    ) -> None:
+        self.entity_type = entity_type
+        self.entity_name = entity_name
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ClientQuotaRecord(Message):
     """ClientQuotaRecord (metadata record, type 14): versions 0, flexible from 0.
 
@@ -44,10 +47,7 @@ class ClientQuotaRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    entity: list[EntityData] = attrs.Factory(list)
-    key: str = ""
-    value: float = 0.0
-    remove: bool = False
+    __slots__ = ("entity", "key", "value", "remove")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("entity", "[]struct", EntityData),
@@ -55,3 +55,15 @@ class ClientQuotaRecord(Message):
         Field("value", "float64"),
         Field("remove", "bool"),
     )
+
+    def __init__(
+        self,
+        entity: list[EntityData] = NEW,
+        key: str = "",
+        value: float = 0.0,
+        remove: bool = False,
+    ) -> None:
+        self.entity = [] if entity is NEW else entity
+        self.key = key
+        self.value = value
+        self.remove = remove

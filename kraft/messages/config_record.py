@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ConfigRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ConfigRecord(Message):
     """ConfigRecord (metadata record, type 4): versions 0, flexible from 0.
 
@@ -26,10 +23,7 @@ class ConfigRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    resource_type: int = 0
-    resource_name: str = ""
-    name: str = ""
-    value: str | None = ""
+    __slots__ = ("resource_type", "resource_name", "name", "value")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resource_type", "int8"),
@@ -37,3 +31,15 @@ class ConfigRecord(Message):
         Field("name", "string"),
         Field("value", "string", nullable=(0, OPEN)),
     )
+
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        name: str = "",
+        value: str | None = "",
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.name = name
+        self.value = value

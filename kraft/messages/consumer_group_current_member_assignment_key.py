@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ConsumerGroupCurrentMemberAssignmentKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ConsumerGroupCurrentMemberAssignmentKey(Message):
     """ConsumerGroupCurrentMemberAssignmentKey (data): versions 8.
 
@@ -22,10 +19,17 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (8, 8)
 
-    group_id: str = ""
-    member_id: str = ""
+    __slots__ = ("group_id", "member_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string", versions=(8, OPEN)),
         Field("member_id", "string", versions=(8, OPEN)),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["ConsumerGroupCurrentMemberAssignmentValue", "CurrentTopicPartitions"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class CurrentTopicPartitions(Message):
     """Partitions that the member owns or may take. (0+)
 
@@ -23,9 +20,7 @@ class CurrentTopicPartitions(Message):
         assignment_epochs: Member epoch in which each partition was assigned. Empty before Kafka 4.3.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[int] = attrs.Factory(list)
-    assignment_epochs: list[int] | None = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions", "assignment_epochs")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
@@ -33,8 +28,17 @@ class CurrentTopicPartitions(Message):
         Field("assignment_epochs", "[]int32", nullable=(0, OPEN), tag=0, tagged=(0, OPEN), ignorable=True),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[int] = NEW,
+        assignment_epochs: list[int] | None = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
+        self.assignment_epochs = [] if assignment_epochs is NEW else assignment_epochs
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
     """ConsumerGroupCurrentMemberAssignmentValue (data): versions 0, flexible from 0.
 
@@ -49,11 +53,13 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    member_epoch: int = 0
-    previous_member_epoch: int = 0
-    state: int = 0
-    assigned_partitions: list[CurrentTopicPartitions] = attrs.Factory(list)
-    partitions_pending_revocation: list[CurrentTopicPartitions] = attrs.Factory(list)
+    __slots__ = (
+        "member_epoch",
+        "previous_member_epoch",
+        "state",
+        "assigned_partitions",
+        "partitions_pending_revocation",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("member_epoch", "int32"),
@@ -62,3 +68,19 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         Field("assigned_partitions", "[]struct", CurrentTopicPartitions),
         Field("partitions_pending_revocation", "[]struct", CurrentTopicPartitions),
     )
+
+    def __init__(
+        self,
+        member_epoch: int = 0,
+        previous_member_epoch: int = 0,
+        state: int = 0,
+        assigned_partitions: list[CurrentTopicPartitions] = NEW,
+        partitions_pending_revocation: list[CurrentTopicPartitions] = NEW,
+    ) -> None:
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.assigned_partitions = [] if assigned_partitions is NEW else assigned_partitions
+        self.partitions_pending_revocation = (
+            [] if partitions_pending_revocation is NEW else partitions_pending_revocation
+        )

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = [
@@ -19,7 +17,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribedTopicPartitions(Message):
     """Topics and partitions. (0+)
 
@@ -29,9 +26,7 @@ class DescribedTopicPartitions(Message):
         partitions: Partition numbers.
     """
 
-    topic_id: UUID = ZERO_UUID
-    topic_name: str = ""
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic_id", "topic_name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
@@ -39,8 +34,17 @@ class DescribedTopicPartitions(Message):
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        topic_name: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribedAssignment(Message):
     """Partitions that it owns. (0+)
 
@@ -48,12 +52,17 @@ class DescribedAssignment(Message):
         topic_partitions: Topics and partitions.
     """
 
-    topic_partitions: list[DescribedTopicPartitions] = attrs.Factory(list)
+    __slots__ = ("topic_partitions",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topic_partitions", "[]struct", DescribedTopicPartitions),)
 
+    def __init__(
+        self,
+        topic_partitions: list[DescribedTopicPartitions] = NEW,
+    ) -> None:
+        self.topic_partitions = [] if topic_partitions is NEW else topic_partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ConsumerGroupDescribeMember(Message):
     """Members. (0+)
 
@@ -71,17 +80,19 @@ class ConsumerGroupDescribeMember(Message):
         member_type (1+): 0 uses the classic protocol, 1 the consumer protocol, -1 is unknown.
     """
 
-    member_id: str = ""
-    instance_id: str | None = None
-    rack_id: str | None = None
-    member_epoch: int = 0
-    client_id: str = ""
-    client_host: str = ""
-    subscribed_topic_names: list[str] = attrs.Factory(list)
-    subscribed_topic_regex: str | None = None
-    assignment: DescribedAssignment = attrs.Factory(DescribedAssignment)
-    target_assignment: DescribedAssignment = attrs.Factory(DescribedAssignment)
-    member_type: int = -1
+    __slots__ = (
+        "member_id",
+        "instance_id",
+        "rack_id",
+        "member_epoch",
+        "client_id",
+        "client_host",
+        "subscribed_topic_names",
+        "subscribed_topic_regex",
+        "assignment",
+        "target_assignment",
+        "member_type",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("member_id", "string"),
@@ -97,8 +108,33 @@ class ConsumerGroupDescribeMember(Message):
         Field("member_type", "int8", versions=(1, OPEN), default=-1, ignorable=True),
     )
 
+    def __init__(
+        self,
+        member_id: str = "",
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        member_epoch: int = 0,
+        client_id: str = "",
+        client_host: str = "",
+        subscribed_topic_names: list[str] = NEW,
+        subscribed_topic_regex: str | None = None,
+        assignment: DescribedAssignment = NEW,
+        target_assignment: DescribedAssignment = NEW,
+        member_type: int = -1,
+    ) -> None:
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.member_epoch = member_epoch
+        self.client_id = client_id
+        self.client_host = client_host
+        self.subscribed_topic_names = [] if subscribed_topic_names is NEW else subscribed_topic_names
+        self.subscribed_topic_regex = subscribed_topic_regex
+        self.assignment = DescribedAssignment() if assignment is NEW else assignment
+        self.target_assignment = DescribedAssignment() if target_assignment is NEW else target_assignment
+        self.member_type = member_type
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribedConsumerGroup(Message):
     """Outcome per group. (0+)
 
@@ -114,15 +150,17 @@ class DescribedConsumerGroup(Message):
         authorized_operations: Bit field of what the client may do with the group.
     """
 
-    error_code: int = 0
-    error_message: str | None = None
-    group_id: str = ""
-    group_state: str = ""
-    group_epoch: int = 0
-    assignment_epoch: int = 0
-    assignor_name: str = ""
-    members: list[ConsumerGroupDescribeMember] = attrs.Factory(list)
-    authorized_operations: int = -2147483648
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "group_id",
+        "group_state",
+        "group_epoch",
+        "assignment_epoch",
+        "assignor_name",
+        "members",
+        "authorized_operations",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -136,8 +174,29 @@ class DescribedConsumerGroup(Message):
         Field("authorized_operations", "int32", default=-2147483648),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = None,
+        group_id: str = "",
+        group_state: str = "",
+        group_epoch: int = 0,
+        assignment_epoch: int = 0,
+        assignor_name: str = "",
+        members: list[ConsumerGroupDescribeMember] = NEW,
+        authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.group_id = group_id
+        self.group_state = group_state
+        self.group_epoch = group_epoch
+        self.assignment_epoch = assignment_epoch
+        self.assignor_name = assignor_name
+        self.members = [] if members is NEW else members
+        self.authorized_operations = authorized_operations
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ConsumerGroupDescribeResponse(Message):
     """ConsumerGroupDescribeResponse (response of API 69): versions 0-1, flexible from 0.
 
@@ -152,10 +211,17 @@ class ConsumerGroupDescribeResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    groups: list[DescribedConsumerGroup] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "groups")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("groups", "[]struct", DescribedConsumerGroup),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        groups: list[DescribedConsumerGroup] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.groups = [] if groups is NEW else groups

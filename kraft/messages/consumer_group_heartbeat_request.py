@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["ConsumerGroupHeartbeatRequest", "OwnedTopicPartitions"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class OwnedTopicPartitions(Message):
     """Partitions that the member owns, null if unchanged. (0+)
 
@@ -22,16 +19,22 @@ class OwnedTopicPartitions(Message):
         partitions: Partition numbers.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ConsumerGroupHeartbeatRequest(Message):
     """ConsumerGroupHeartbeatRequest (request of API 68): versions 0-1, flexible from 0.
 
@@ -54,16 +57,18 @@ class ConsumerGroupHeartbeatRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    member_id: str = ""
-    member_epoch: int = 0
-    instance_id: str | None = None
-    rack_id: str | None = None
-    rebalance_timeout_ms: int = -1
-    subscribed_topic_names: list[str] | None = None
-    subscribed_topic_regex: str | None = None
-    server_assignor: str | None = None
-    topic_partitions: list[OwnedTopicPartitions] | None = None
+    __slots__ = (
+        "group_id",
+        "member_id",
+        "member_epoch",
+        "instance_id",
+        "rack_id",
+        "rebalance_timeout_ms",
+        "subscribed_topic_names",
+        "subscribed_topic_regex",
+        "server_assignor",
+        "topic_partitions",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
@@ -77,3 +82,27 @@ class ConsumerGroupHeartbeatRequest(Message):
         Field("server_assignor", "string", nullable=(0, OPEN), default=None),
         Field("topic_partitions", "[]struct", OwnedTopicPartitions, nullable=(0, OPEN), default=None),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        member_epoch: int = 0,
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        rebalance_timeout_ms: int = -1,
+        subscribed_topic_names: list[str] | None = None,
+        subscribed_topic_regex: str | None = None,
+        server_assignor: str | None = None,
+        topic_partitions: list[OwnedTopicPartitions] | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.subscribed_topic_names = subscribed_topic_names
+        self.subscribed_topic_regex = subscribed_topic_regex
+        self.server_assignor = server_assignor
+        self.topic_partitions = topic_partitions

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["AssignedTopicPartitions", "ConsumerGroupHeartbeatResponse", "HeartbeatAssignment"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AssignedTopicPartitions(Message):
     """Partitions that the member may use. (0+)
 
@@ -22,16 +19,22 @@ class AssignedTopicPartitions(Message):
         partitions: Partition numbers.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class HeartbeatAssignment(Message):
     """Partitions from now on, null if unchanged. (0+)
 
@@ -39,12 +42,17 @@ class HeartbeatAssignment(Message):
         topic_partitions: Partitions that the member may use.
     """
 
-    topic_partitions: list[AssignedTopicPartitions] = attrs.Factory(list)
+    __slots__ = ("topic_partitions",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topic_partitions", "[]struct", AssignedTopicPartitions),)
 
+    def __init__(
+        self,
+        topic_partitions: list[AssignedTopicPartitions] = NEW,
+    ) -> None:
+        self.topic_partitions = [] if topic_partitions is NEW else topic_partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ConsumerGroupHeartbeatResponse(Message):
     """ConsumerGroupHeartbeatResponse (response of API 68): versions 0-1, flexible from 0.
 
@@ -64,13 +72,15 @@ class ConsumerGroupHeartbeatResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    member_id: str | None = None
-    member_epoch: int = 0
-    heartbeat_interval_ms: int = 0
-    assignment: HeartbeatAssignment | None = None
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "member_id",
+        "member_epoch",
+        "heartbeat_interval_ms",
+        "assignment",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -81,3 +91,21 @@ class ConsumerGroupHeartbeatResponse(Message):
         Field("heartbeat_interval_ms", "int32"),
         Field("assignment", "struct", HeartbeatAssignment, nullable=(0, OPEN), default=None),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        member_id: str | None = None,
+        member_epoch: int = 0,
+        heartbeat_interval_ms: int = 0,
+        assignment: HeartbeatAssignment | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.heartbeat_interval_ms = heartbeat_interval_ms
+        self.assignment = assignment

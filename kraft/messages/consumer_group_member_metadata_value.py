@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ClassicMemberMetadata", "ClassicProtocol", "ConsumerGroupMemberMetadataValue"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ClassicProtocol(Message):
     """Protocols of its JoinGroup. (0+)
 
@@ -20,16 +17,22 @@ class ClassicProtocol(Message):
         metadata: Metadata of the protocol.
     """
 
-    name: str = ""
-    metadata: bytes = b""
+    __slots__ = ("name", "metadata")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("metadata", "bytes"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        metadata: bytes = b"",
+    ) -> None:
+        self.name = name
+        self.metadata = metadata
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ClassicMemberMetadata(Message):
     """Null if the member uses the consumer protocol. (0+)
 
@@ -38,16 +41,22 @@ class ClassicMemberMetadata(Message):
         supported_protocols: Protocols of its JoinGroup.
     """
 
-    session_timeout_ms: int = 0
-    supported_protocols: list[ClassicProtocol] = attrs.Factory(list)
+    __slots__ = ("session_timeout_ms", "supported_protocols")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("session_timeout_ms", "int32"),
         Field("supported_protocols", "[]struct", ClassicProtocol),
     )
 
+    def __init__(
+        self,
+        session_timeout_ms: int = 0,
+        supported_protocols: list[ClassicProtocol] = NEW,
+    ) -> None:
+        self.session_timeout_ms = session_timeout_ms
+        self.supported_protocols = [] if supported_protocols is NEW else supported_protocols
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ConsumerGroupMemberMetadataValue(Message):
     """ConsumerGroupMemberMetadataValue (data): versions 0, flexible from 0.
 
@@ -66,15 +75,17 @@ class ConsumerGroupMemberMetadataValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    instance_id: str | None = ""
-    rack_id: str | None = ""
-    client_id: str = ""
-    client_host: str = ""
-    subscribed_topic_names: list[str] = attrs.Factory(list)
-    subscribed_topic_regex: str | None = ""
-    rebalance_timeout_ms: int = -1
-    server_assignor: str | None = ""
-    classic_member_metadata: ClassicMemberMetadata | None = attrs.Factory(ClassicMemberMetadata)
+    __slots__ = (
+        "instance_id",
+        "rack_id",
+        "client_id",
+        "client_host",
+        "subscribed_topic_names",
+        "subscribed_topic_regex",
+        "rebalance_timeout_ms",
+        "server_assignor",
+        "classic_member_metadata",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("instance_id", "string", nullable=(0, OPEN)),
@@ -87,3 +98,27 @@ class ConsumerGroupMemberMetadataValue(Message):
         Field("server_assignor", "string", nullable=(0, OPEN)),
         Field("classic_member_metadata", "struct", ClassicMemberMetadata, nullable=(0, OPEN), tag=0, tagged=(0, OPEN)),
     )
+
+    def __init__(
+        self,
+        instance_id: str | None = "",
+        rack_id: str | None = "",
+        client_id: str = "",
+        client_host: str = "",
+        subscribed_topic_names: list[str] = NEW,
+        subscribed_topic_regex: str | None = "",
+        rebalance_timeout_ms: int = -1,
+        server_assignor: str | None = "",
+        classic_member_metadata: ClassicMemberMetadata | None = NEW,
+    ) -> None:
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.subscribed_topic_names = [] if subscribed_topic_names is NEW else subscribed_topic_names
+        self.subscribed_topic_regex = subscribed_topic_regex
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.server_assignor = server_assignor
+        self.classic_member_metadata = (
+            ClassicMemberMetadata() if classic_member_metadata is NEW else classic_member_metadata
+        )

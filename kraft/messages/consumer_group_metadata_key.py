@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ConsumerGroupMetadataKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ConsumerGroupMetadataKey(Message):
     """ConsumerGroupMetadataKey (data): versions 3.
 
@@ -23,6 +20,12 @@ class ConsumerGroupMetadataKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (3, 3)
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "string", versions=(3, OPEN)),)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id

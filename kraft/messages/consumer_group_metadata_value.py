@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ConsumerGroupMetadataValue"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ConsumerGroupMetadataValue(Message):
     """ConsumerGroupMetadataValue (data): versions 0, flexible from 0.
 
@@ -23,10 +20,17 @@ class ConsumerGroupMetadataValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    epoch: int = 0
-    metadata_hash: int = 0
+    __slots__ = ("epoch", "metadata_hash")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("epoch", "int32"),
         Field("metadata_hash", "int64", tag=0, tagged=(0, OPEN)),
     )
+
+    def __init__(
+        self,
+        epoch: int = 0,
+        metadata_hash: int = 0,
+    ) -> None:
+        self.epoch = epoch
+        self.metadata_hash = metadata_hash

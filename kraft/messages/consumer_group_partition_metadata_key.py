@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ConsumerGroupPartitionMetadataKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ConsumerGroupPartitionMetadataKey(Message):
     """ConsumerGroupPartitionMetadataKey (data): versions 4.
 
@@ -21,6 +18,12 @@ class ConsumerGroupPartitionMetadataKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (4, 4)
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "string", versions=(4, OPEN)),)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id

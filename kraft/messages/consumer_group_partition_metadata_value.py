@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["ConsumerGroupPartitionMetadataValue", "PartitionMetadata", "TopicMetadata"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionMetadata(Message):
     """Racks of the partitions, empty since Kafka 4.0. (0+)
 
@@ -22,16 +19,22 @@ class PartitionMetadata(Message):
         racks: Racks of its replicas.
     """
 
-    partition: int = 0
-    racks: list[str] = attrs.Factory(list)
+    __slots__ = ("partition", "racks")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition", "int32"),
         Field("racks", "[]string"),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,
+        racks: list[str] = NEW,
+    ) -> None:
+        self.partition = partition
+        self.racks = [] if racks is NEW else racks
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicMetadata(Message):
     """Subscribed topics. (0+)
 
@@ -42,10 +45,7 @@ class TopicMetadata(Message):
         partition_metadata: Racks of the partitions, empty since Kafka 4.0.
     """
 
-    topic_id: UUID = ZERO_UUID
-    topic_name: str = ""
-    num_partitions: int = 0
-    partition_metadata: list[PartitionMetadata] = attrs.Factory(list)
+    __slots__ = ("topic_id", "topic_name", "num_partitions", "partition_metadata")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
@@ -54,8 +54,19 @@ class TopicMetadata(Message):
         Field("partition_metadata", "[]struct", PartitionMetadata),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        topic_name: str = "",
+        num_partitions: int = 0,
+        partition_metadata: list[PartitionMetadata] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.num_partitions = num_partitions
+        self.partition_metadata = [] if partition_metadata is NEW else partition_metadata
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ConsumerGroupPartitionMetadataValue(Message):
     """ConsumerGroupPartitionMetadataValue (data): versions 0, flexible from 0.
 
@@ -68,6 +79,12 @@ class ConsumerGroupPartitionMetadataValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topics: list[TopicMetadata] = attrs.Factory(list)
+    __slots__ = ("topics",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topics", "[]struct", TopicMetadata),)
+
+    def __init__(
+        self,
+        topics: list[TopicMetadata] = NEW,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics

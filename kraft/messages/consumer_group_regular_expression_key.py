@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ConsumerGroupRegularExpressionKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ConsumerGroupRegularExpressionKey(Message):
     """ConsumerGroupRegularExpressionKey (data): versions 16.
 
@@ -22,10 +19,17 @@ class ConsumerGroupRegularExpressionKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (16, 16)
 
-    group_id: str = ""
-    regular_expression: str = ""
+    __slots__ = ("group_id", "regular_expression")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string", versions=(16, OPEN)),
         Field("regular_expression", "string", versions=(16, OPEN)),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        regular_expression: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.regular_expression = regular_expression

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["ConsumerGroupRegularExpressionValue"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ConsumerGroupRegularExpressionValue(Message):
     """ConsumerGroupRegularExpressionValue (data): versions 0, flexible from 0.
 
@@ -24,12 +21,20 @@ class ConsumerGroupRegularExpressionValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topics: list[str] = attrs.Factory(list)
-    version: int = 0
-    timestamp: int = 0
+    __slots__ = ("topics", "version", "timestamp")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "[]string"),
         Field("version", "int64"),
         Field("timestamp", "int64"),
     )
+
+    def __init__(
+        self,
+        topics: list[str] = NEW,
+        version: int = 0,
+        timestamp: int = 0,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.version = version
+        self.timestamp = timestamp

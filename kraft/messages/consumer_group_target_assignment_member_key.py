@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ConsumerGroupTargetAssignmentMemberKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ConsumerGroupTargetAssignmentMemberKey(Message):
     """ConsumerGroupTargetAssignmentMemberKey (data): versions 7.
 
@@ -22,10 +19,17 @@ class ConsumerGroupTargetAssignmentMemberKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (7, 7)
 
-    group_id: str = ""
-    member_id: str = ""
+    __slots__ = ("group_id", "member_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string", versions=(7, OPEN)),
         Field("member_id", "string", versions=(7, OPEN)),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id

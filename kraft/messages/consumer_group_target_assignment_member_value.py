@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["ConsumerGroupTargetAssignmentMemberValue", "TargetTopicPartitions"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class TargetTopicPartitions(Message):
     """Partitions that the member shall own. (0+)
 
@@ -22,16 +19,22 @@ class TargetTopicPartitions(Message):
         partitions: Partition numbers.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ConsumerGroupTargetAssignmentMemberValue(Message):
     """ConsumerGroupTargetAssignmentMemberValue (data): versions 0, flexible from 0.
 
@@ -42,6 +45,12 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topic_partitions: list[TargetTopicPartitions] = attrs.Factory(list)
+    __slots__ = ("topic_partitions",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topic_partitions", "[]struct", TargetTopicPartitions),)
+
+    def __init__(
+        self,
+        topic_partitions: list[TargetTopicPartitions] = NEW,
+    ) -> None:
+        self.topic_partitions = [] if topic_partitions is NEW else topic_partitions

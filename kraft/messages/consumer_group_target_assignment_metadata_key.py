@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ConsumerGroupTargetAssignmentMetadataKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ConsumerGroupTargetAssignmentMetadataKey(Message):
     """ConsumerGroupTargetAssignmentMetadataKey (data): versions 6.
 
@@ -21,6 +18,12 @@ class ConsumerGroupTargetAssignmentMetadataKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (6, 6)
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "string", versions=(6, OPEN)),)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id

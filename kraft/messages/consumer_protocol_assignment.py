@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ConsumerProtocolAssignment", "TopicPartition"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class TopicPartition(Message):
     """Partitions given to the member. (0+)
 
@@ -20,16 +17,22 @@ class TopicPartition(Message):
         partitions: Partition numbers.
     """
 
-    topic: str = ""
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic", "string"),
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ConsumerProtocolAssignment(Message):
     """ConsumerProtocolAssignment (data): versions 0-3.
 
@@ -40,10 +43,17 @@ class ConsumerProtocolAssignment(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
 
-    assigned_partitions: list[TopicPartition] = attrs.Factory(list)
-    user_data: bytes | None = None
+    __slots__ = ("assigned_partitions", "user_data")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("assigned_partitions", "[]struct", TopicPartition),
         Field("user_data", "bytes", nullable=(0, OPEN), default=None),
     )
+
+    def __init__(
+        self,
+        assigned_partitions: list[TopicPartition] = NEW,
+        user_data: bytes | None = None,
+    ) -> None:
+        self.assigned_partitions = [] if assigned_partitions is NEW else assigned_partitions
+        self.user_data = user_data

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ConsumerProtocolSubscription", "TopicPartition"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class TopicPartition(Message):
     """Partitions the member holds, so that a cooperative assignor moves few. (1+)
 
@@ -20,16 +17,22 @@ class TopicPartition(Message):
         partitions (1+): Partition numbers.
     """
 
-    topic: str = ""
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic", "string", versions=(1, OPEN)),
         Field("partitions", "[]int32", versions=(1, OPEN)),
     )
 
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ConsumerProtocolSubscription(Message):
     """ConsumerProtocolSubscription (data): versions 0-3.
 
@@ -45,11 +48,7 @@ class ConsumerProtocolSubscription(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
 
-    topics: list[str] = attrs.Factory(list)
-    user_data: bytes | None = None
-    owned_partitions: list[TopicPartition] = attrs.Factory(list)
-    generation_id: int = -1
-    rack_id: str | None = None
+    __slots__ = ("topics", "user_data", "owned_partitions", "generation_id", "rack_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "[]string"),
@@ -58,3 +57,17 @@ class ConsumerProtocolSubscription(Message):
         Field("generation_id", "int32", versions=(2, OPEN), default=-1, ignorable=True),
         Field("rack_id", "string", versions=(3, OPEN), nullable=(3, OPEN), default=None, ignorable=True),
     )
+
+    def __init__(
+        self,
+        topics: list[str] = NEW,
+        user_data: bytes | None = None,
+        owned_partitions: list[TopicPartition] = NEW,
+        generation_id: int = -1,
+        rack_id: str | None = None,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.user_data = user_data
+        self.owned_partitions = [] if owned_partitions is NEW else owned_partitions
+        self.generation_id = generation_id
+        self.rack_id = rack_id

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["ControlRecordTypeSchema"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ControlRecordTypeSchema(Message):
     """ControlRecordTypeSchema (data): versions 0.
 
@@ -23,6 +20,12 @@ class ControlRecordTypeSchema(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
 
-    type: int = 0
+    __slots__ = ("type",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("type", "int16"),)
+
+    def __init__(
+        self,
+        type: int = 0,
+    ) -> None:
+        self.type = type

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ControlledShutdownRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ControlledShutdownRequest(Message):
     """ControlledShutdownRequest (request of API 7): versions 0-3, flexible from 3.
 
@@ -26,10 +23,17 @@ class ControlledShutdownRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    broker_id: int = 0
-    broker_epoch: int = -1
+    __slots__ = ("broker_id", "broker_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
         Field("broker_epoch", "int64", versions=(2, OPEN), default=-1, ignorable=True),
     )
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["ControlledShutdownResponse", "RemainingPartition"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class RemainingPartition(Message):
     """Partitions the broker still leads. (0+)
 
@@ -20,16 +17,22 @@ class RemainingPartition(Message):
         partition_index: Number of the partition in its topic.
     """
 
-    topic_name: str = ""
-    partition_index: int = 0
+    __slots__ = ("topic_name", "partition_index")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
         Field("partition_index", "int32"),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partition_index: int = 0,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partition_index = partition_index
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ControlledShutdownResponse(Message):
     """ControlledShutdownResponse (response of API 7): versions 0-3, flexible from 3.
 
@@ -42,10 +45,17 @@ class ControlledShutdownResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    error_code: int = 0
-    remaining_partitions: list[RemainingPartition] = attrs.Factory(list)
+    __slots__ = ("error_code", "remaining_partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
         Field("remaining_partitions", "[]struct", RemainingPartition),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        remaining_partitions: list[RemainingPartition] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.remaining_partitions = [] if remaining_partitions is NEW else remaining_partitions

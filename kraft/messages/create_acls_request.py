@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["AclCreation", "CreateAclsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AclCreation(Message):
     """The entries to add. (0+)
 
@@ -25,13 +22,15 @@ class AclCreation(Message):
         permission_type: 2 denies, 3 allows.
     """
 
-    resource_type: int = 0
-    resource_name: str = ""
-    resource_pattern_type: int = 3
-    principal: str = ""
-    host: str = ""
-    operation: int = 0
-    permission_type: int = 0
+    __slots__ = (
+        "resource_type",
+        "resource_name",
+        "resource_pattern_type",
+        "principal",
+        "host",
+        "operation",
+        "permission_type",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resource_type", "int8"),
@@ -43,8 +42,25 @@ class AclCreation(Message):
         Field("permission_type", "int8"),
     )
 
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        resource_pattern_type: int = 3,
+        principal: str = "",
+        host: str = "",
+        operation: int = 0,
+        permission_type: int = 0,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.resource_pattern_type = resource_pattern_type
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class CreateAclsRequest(Message):
     """CreateAclsRequest (request of API 30): versions 0-3, flexible from 2.
 
@@ -56,6 +72,12 @@ class CreateAclsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    creations: list[AclCreation] = attrs.Factory(list)
+    __slots__ = ("creations",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("creations", "[]struct", AclCreation),)
+
+    def __init__(
+        self,
+        creations: list[AclCreation] = NEW,
+    ) -> None:
+        self.creations = [] if creations is NEW else creations

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["AclCreationResult", "CreateAclsResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AclCreationResult(Message):
     """One outcome per entry, in the order of the request. (0+)
 
@@ -20,16 +17,22 @@ class AclCreationResult(Message):
         error_message: Text explaining the error, or null.
     """
 
-    error_code: int = 0
-    error_message: str | None = ""
+    __slots__ = ("error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
         Field("error_message", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class CreateAclsResponse(Message):
     """CreateAclsResponse (response of API 30): versions 0-3, flexible from 2.
 
@@ -42,10 +45,17 @@ class CreateAclsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    results: list[AclCreationResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "results")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("results", "[]struct", AclCreationResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[AclCreationResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is NEW else results

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["CreatePartitionsAssignment", "CreatePartitionsRequest", "CreatePartitionsTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class CreatePartitionsAssignment(Message):
     """Placement of each added partition, or null to let the server choose. (0+)
 
@@ -19,12 +16,17 @@ class CreatePartitionsAssignment(Message):
         broker_ids: Brokers that hold the added partition, preferred leader first.
     """
 
-    broker_ids: list[int] = attrs.Factory(list)
+    __slots__ = ("broker_ids",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("broker_ids", "[]int32"),)
 
+    def __init__(
+        self,
+        broker_ids: list[int] = NEW,
+    ) -> None:
+        self.broker_ids = [] if broker_ids is NEW else broker_ids
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class CreatePartitionsTopic(Message):
     """The topics to grow. (0+)
 
@@ -34,9 +36,7 @@ class CreatePartitionsTopic(Message):
         assignments: Placement of each added partition, or null to let the server choose.
     """
 
-    name: str = ""
-    count: int = 0
-    assignments: list[CreatePartitionsAssignment] | None = attrs.Factory(list)
+    __slots__ = ("name", "count", "assignments")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -44,8 +44,17 @@ class CreatePartitionsTopic(Message):
         Field("assignments", "[]struct", CreatePartitionsAssignment, nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        count: int = 0,
+        assignments: list[CreatePartitionsAssignment] | None = NEW,
+    ) -> None:
+        self.name = name
+        self.count = count
+        self.assignments = [] if assignments is NEW else assignments
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class CreatePartitionsRequest(Message):
     """CreatePartitionsRequest (request of API 37): versions 0-3, flexible from 2.
 
@@ -59,12 +68,20 @@ class CreatePartitionsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    topics: list[CreatePartitionsTopic] = attrs.Factory(list)
-    timeout_ms: int = 0
-    validate_only: bool = False
+    __slots__ = ("topics", "timeout_ms", "validate_only")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "[]struct", CreatePartitionsTopic),
         Field("timeout_ms", "int32"),
         Field("validate_only", "bool"),
     )
+
+    def __init__(
+        self,
+        topics: list[CreatePartitionsTopic] = NEW,
+        timeout_ms: int = 0,
+        validate_only: bool = False,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.timeout_ms = timeout_ms
+        self.validate_only = validate_only

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["CreatePartitionsResponse", "CreatePartitionsTopicResult"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class CreatePartitionsTopicResult(Message):
     """One outcome per topic. (0+)
 
@@ -21,9 +18,7 @@ class CreatePartitionsTopicResult(Message):
         error_message: Text explaining the error, or null.
     """
 
-    name: str = ""
-    error_code: int = 0
-    error_message: str | None = None
+    __slots__ = ("name", "error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -31,8 +26,17 @@ class CreatePartitionsTopicResult(Message):
         Field("error_message", "string", nullable=(0, OPEN), default=None),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.name = name
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class CreatePartitionsResponse(Message):
     """CreatePartitionsResponse (response of API 37): versions 0-3, flexible from 2.
 
@@ -45,10 +49,17 @@ class CreatePartitionsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    results: list[CreatePartitionsTopicResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "results")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("results", "[]struct", CreatePartitionsTopicResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[CreatePartitionsTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is NEW else results

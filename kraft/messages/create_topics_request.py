@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["CreatableReplicaAssignment", "CreatableTopic", "CreatableTopicConfig", "CreateTopicsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class CreatableReplicaAssignment(Message):
     """Placement of every partition; empty to let the server choose. (0+)
 
@@ -20,16 +17,22 @@ class CreatableReplicaAssignment(Message):
         broker_ids: Brokers that hold the partition, preferred leader first.
     """
 
-    partition_index: int = 0
-    broker_ids: list[int] = attrs.Factory(list)
+    __slots__ = ("partition_index", "broker_ids")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
         Field("broker_ids", "[]int32"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        broker_ids: list[int] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.broker_ids = [] if broker_ids is NEW else broker_ids
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class CreatableTopicConfig(Message):
     """Settings that differ from the defaults. (0+)
 
@@ -38,16 +41,22 @@ class CreatableTopicConfig(Message):
         value: Value of the setting, or null.
     """
 
-    name: str = ""
-    value: str | None = ""
+    __slots__ = ("name", "value")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("value", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+    ) -> None:
+        self.name = name
+        self.value = value
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class CreatableTopic(Message):
     """One entry per topic wanted. (0+)
 
@@ -59,11 +68,7 @@ class CreatableTopic(Message):
         configs: Settings that differ from the defaults.
     """
 
-    name: str = ""
-    num_partitions: int = 0
-    replication_factor: int = 0
-    assignments: list[CreatableReplicaAssignment] = attrs.Factory(list)
-    configs: list[CreatableTopicConfig] = attrs.Factory(list)
+    __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -73,8 +78,21 @@ class CreatableTopic(Message):
         Field("configs", "[]struct", CreatableTopicConfig),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        num_partitions: int = 0,
+        replication_factor: int = 0,
+        assignments: list[CreatableReplicaAssignment] = NEW,
+        configs: list[CreatableTopicConfig] = NEW,
+    ) -> None:
+        self.name = name
+        self.num_partitions = num_partitions
+        self.replication_factor = replication_factor
+        self.assignments = [] if assignments is NEW else assignments
+        self.configs = [] if configs is NEW else configs
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class CreateTopicsRequest(Message):
     """CreateTopicsRequest (request of API 19): versions 0-7, flexible from 5.
 
@@ -90,12 +108,20 @@ class CreateTopicsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 7)
     FLEXIBLE_FROM: ClassVar[int] = 5
 
-    topics: list[CreatableTopic] = attrs.Factory(list)
-    timeout_ms: int = 60000
-    validate_only: bool = False
+    __slots__ = ("topics", "timeout_ms", "validate_only")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "[]struct", CreatableTopic),
         Field("timeout_ms", "int32", default=60000),
         Field("validate_only", "bool", versions=(1, OPEN)),
     )
+
+    def __init__(
+        self,
+        topics: list[CreatableTopic] = NEW,
+        timeout_ms: int = 60000,
+        validate_only: bool = False,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.timeout_ms = timeout_ms
+        self.validate_only = validate_only

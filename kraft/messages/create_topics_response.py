@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["CreatableTopicConfigs", "CreatableTopicResult", "CreateTopicsResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class CreatableTopicConfigs(Message):
     """Settings of the new topic, or null if not disclosed. (5+)
 
@@ -25,11 +22,7 @@ class CreatableTopicConfigs(Message):
         is_sensitive (5+): Whether the value is secret and thus left out.
     """
 
-    name: str = ""
-    value: str | None = ""
-    read_only: bool = False
-    config_source: int = -1
-    is_sensitive: bool = False
+    __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(5, OPEN)),
@@ -39,8 +32,21 @@ class CreatableTopicConfigs(Message):
         Field("is_sensitive", "bool", versions=(5, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+        read_only: bool = False,
+        config_source: int = -1,
+        is_sensitive: bool = False,
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.read_only = read_only
+        self.config_source = config_source
+        self.is_sensitive = is_sensitive
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class CreatableTopicResult(Message):
     """One entry per topic. (0+)
 
@@ -55,14 +61,16 @@ class CreatableTopicResult(Message):
         configs (5+): Settings of the new topic, or null if not disclosed.
     """
 
-    name: str = ""
-    topic_id: UUID = ZERO_UUID
-    error_code: int = 0
-    error_message: str | None = ""
-    topic_config_error_code: int = 0
-    num_partitions: int = -1
-    replication_factor: int = -1
-    configs: list[CreatableTopicConfigs] | None = attrs.Factory(list)
+    __slots__ = (
+        "name",
+        "topic_id",
+        "error_code",
+        "error_message",
+        "topic_config_error_code",
+        "num_partitions",
+        "replication_factor",
+        "configs",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -75,8 +83,27 @@ class CreatableTopicResult(Message):
         Field("configs", "[]struct", CreatableTopicConfigs, versions=(5, OPEN), nullable=(5, OPEN), ignorable=True),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        error_code: int = 0,
+        error_message: str | None = "",
+        topic_config_error_code: int = 0,
+        num_partitions: int = -1,
+        replication_factor: int = -1,
+        configs: list[CreatableTopicConfigs] | None = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.error_code = error_code
+        self.error_message = error_message
+        self.topic_config_error_code = topic_config_error_code
+        self.num_partitions = num_partitions
+        self.replication_factor = replication_factor
+        self.configs = [] if configs is NEW else configs
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class CreateTopicsResponse(Message):
     """CreateTopicsResponse (response of API 19): versions 0-7, flexible from 5.
 
@@ -89,10 +116,17 @@ class CreateTopicsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 7)
     FLEXIBLE_FROM: ClassVar[int] = 5
 
-    throttle_time_ms: int = 0
-    topics: list[CreatableTopicResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(2, OPEN), ignorable=True),
         Field("topics", "[]struct", CreatableTopicResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[CreatableTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["DefaultPrincipalData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DefaultPrincipalData(Message):
     """DefaultPrincipalData (data): versions 0, flexible from 0.
 
@@ -26,12 +23,20 @@ class DefaultPrincipalData(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    type: str = ""
-    name: str = ""
-    token_authenticated: bool = False
+    __slots__ = ("type", "name", "token_authenticated")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("type", "string"),
         Field("name", "string"),
         Field("token_authenticated", "bool"),
     )
+
+    def __init__(
+        self,
+        type: str = "",
+        name: str = "",
+        token_authenticated: bool = False,
+    ) -> None:
+        self.type = type
+        self.name = name
+        self.token_authenticated = token_authenticated

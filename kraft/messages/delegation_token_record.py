@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["DelegationTokenRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DelegationTokenRecord(Message):
     """DelegationTokenRecord (metadata record, type 10): versions 0, flexible from 0.
 
@@ -29,13 +26,15 @@ class DelegationTokenRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    owner: str = ""
-    requester: str = ""
-    renewers: list[str] = attrs.Factory(list)
-    issue_timestamp: int = 0
-    max_timestamp: int = 0
-    expiration_timestamp: int = 0
-    token_id: str = ""
+    __slots__ = (
+        "owner",
+        "requester",
+        "renewers",
+        "issue_timestamp",
+        "max_timestamp",
+        "expiration_timestamp",
+        "token_id",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("owner", "string"),
@@ -46,3 +45,21 @@ class DelegationTokenRecord(Message):
         Field("expiration_timestamp", "int64"),
         Field("token_id", "string"),
     )
+
+    def __init__(
+        self,
+        owner: str = "",
+        requester: str = "",
+        renewers: list[str] = NEW,
+        issue_timestamp: int = 0,
+        max_timestamp: int = 0,
+        expiration_timestamp: int = 0,
+        token_id: str = "",
+    ) -> None:
+        self.owner = owner
+        self.requester = requester
+        self.renewers = [] if renewers is NEW else renewers
+        self.issue_timestamp = issue_timestamp
+        self.max_timestamp = max_timestamp
+        self.expiration_timestamp = expiration_timestamp
+        self.token_id = token_id

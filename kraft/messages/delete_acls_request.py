@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DeleteAclsFilter(Message):
     """Each filter removes every entry it matches. (0+)
 
@@ -25,13 +22,15 @@ class DeleteAclsFilter(Message):
         permission_type: Permission to match: 1 any, 2 deny, 3 allow.
     """
 
-    resource_type_filter: int = 0
-    resource_name_filter: str | None = ""
-    pattern_type_filter: int = 3
-    principal_filter: str | None = ""
-    host_filter: str | None = ""
-    operation: int = 0
-    permission_type: int = 0
+    __slots__ = (
+        "resource_type_filter",
+        "resource_name_filter",
+        "pattern_type_filter",
+        "principal_filter",
+        "host_filter",
+        "operation",
+        "permission_type",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resource_type_filter", "int8"),
@@ -43,8 +42,25 @@ class DeleteAclsFilter(Message):
         Field("permission_type", "int8"),
     )
 
+    def __init__(
+        self,
+        resource_type_filter: int = 0,
+        resource_name_filter: str | None = "",
+        pattern_type_filter: int = 3,
+        principal_filter: str | None = "",
+        host_filter: str | None = "",
+        operation: int = 0,
+        permission_type: int = 0,
+    ) -> None:
+        self.resource_type_filter = resource_type_filter
+        self.resource_name_filter = resource_name_filter
+        self.pattern_type_filter = pattern_type_filter
+        self.principal_filter = principal_filter
+        self.host_filter = host_filter
+        self.operation = operation
+        self.permission_type = permission_type
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteAclsRequest(Message):
     """DeleteAclsRequest (request of API 31): versions 0-3, flexible from 2.
 
@@ -56,6 +72,12 @@ class DeleteAclsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    filters: list[DeleteAclsFilter] = attrs.Factory(list)
+    __slots__ = ("filters",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("filters", "[]struct", DeleteAclsFilter),)
+
+    def __init__(
+        self,
+        filters: list[DeleteAclsFilter] = NEW,
+    ) -> None:
+        self.filters = [] if filters is NEW else filters

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["DeleteAclsFilterResult", "DeleteAclsMatchingAcl", "DeleteAclsResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DeleteAclsMatchingAcl(Message):
     """The entries the filter matched. (0+)
 
@@ -27,15 +24,17 @@ class DeleteAclsMatchingAcl(Message):
         permission_type: 2 denies, 3 allows.
     """
 
-    error_code: int = 0
-    error_message: str | None = ""
-    resource_type: int = 0
-    resource_name: str = ""
-    pattern_type: int = 3
-    principal: str = ""
-    host: str = ""
-    operation: int = 0
-    permission_type: int = 0
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "resource_type",
+        "resource_name",
+        "pattern_type",
+        "principal",
+        "host",
+        "operation",
+        "permission_type",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -49,8 +48,29 @@ class DeleteAclsMatchingAcl(Message):
         Field("permission_type", "int8"),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        resource_type: int = 0,
+        resource_name: str = "",
+        pattern_type: int = 3,
+        principal: str = "",
+        host: str = "",
+        operation: int = 0,
+        permission_type: int = 0,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.pattern_type = pattern_type
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteAclsFilterResult(Message):
     """One outcome per filter, in the order of the request. (0+)
 
@@ -60,9 +80,7 @@ class DeleteAclsFilterResult(Message):
         matching_acls: The entries the filter matched.
     """
 
-    error_code: int = 0
-    error_message: str | None = ""
-    matching_acls: list[DeleteAclsMatchingAcl] = attrs.Factory(list)
+    __slots__ = ("error_code", "error_message", "matching_acls")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -70,8 +88,17 @@ class DeleteAclsFilterResult(Message):
         Field("matching_acls", "[]struct", DeleteAclsMatchingAcl),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        matching_acls: list[DeleteAclsMatchingAcl] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.matching_acls = [] if matching_acls is NEW else matching_acls
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteAclsResponse(Message):
     """DeleteAclsResponse (response of API 31): versions 0-3, flexible from 2.
 
@@ -84,10 +111,17 @@ class DeleteAclsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    filter_results: list[DeleteAclsFilterResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "filter_results")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("filter_results", "[]struct", DeleteAclsFilterResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        filter_results: list[DeleteAclsFilterResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.filter_results = [] if filter_results is NEW else filter_results

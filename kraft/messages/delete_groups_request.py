@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["DeleteGroupsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DeleteGroupsRequest(Message):
     """DeleteGroupsRequest (request of API 42): versions 0-2, flexible from 2.
 
@@ -23,6 +20,12 @@ class DeleteGroupsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    groups_names: list[str] = attrs.Factory(list)
+    __slots__ = ("groups_names",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("groups_names", "[]string"),)
+
+    def __init__(
+        self,
+        groups_names: list[str] = NEW,
+    ) -> None:
+        self.groups_names = [] if groups_names is NEW else groups_names

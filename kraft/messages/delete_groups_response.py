@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["DeletableGroupResult", "DeleteGroupsResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DeletableGroupResult(Message):
     """Outcome per group. (0+)
 
@@ -20,16 +17,22 @@ class DeletableGroupResult(Message):
         error_code: Error of this group, 0 if it is gone.
     """
 
-    group_id: str = ""
-    error_code: int = 0
+    __slots__ = ("group_id", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
         Field("error_code", "int16"),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",
+        error_code: int = 0,
+    ) -> None:
+        self.group_id = group_id
+        self.error_code = error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteGroupsResponse(Message):
     """DeleteGroupsResponse (response of API 42): versions 0-2, flexible from 2.
 
@@ -42,10 +45,17 @@ class DeleteGroupsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    results: list[DeletableGroupResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "results")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("results", "[]struct", DeletableGroupResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[DeletableGroupResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is NEW else results

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["DeleteRecordsPartition", "DeleteRecordsRequest", "DeleteRecordsTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DeleteRecordsPartition(Message):
     """Partitions to shorten. (0+)
 
@@ -20,16 +17,22 @@ class DeleteRecordsPartition(Message):
         offset: First offset to keep, -1 for the high watermark.
     """
 
-    partition_index: int = 0
-    offset: int = 0
+    __slots__ = ("partition_index", "offset")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
         Field("offset", "int64"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        offset: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.offset = offset
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteRecordsTopic(Message):
     """Topics to shorten. (0+)
 
@@ -38,16 +41,22 @@ class DeleteRecordsTopic(Message):
         partitions: Partitions to shorten.
     """
 
-    name: str = ""
-    partitions: list[DeleteRecordsPartition] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", DeleteRecordsPartition),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[DeleteRecordsPartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteRecordsRequest(Message):
     """DeleteRecordsRequest (request of API 21): versions 0-2, flexible from 2.
 
@@ -60,10 +69,17 @@ class DeleteRecordsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    topics: list[DeleteRecordsTopic] = attrs.Factory(list)
-    timeout_ms: int = 0
+    __slots__ = ("topics", "timeout_ms")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "[]struct", DeleteRecordsTopic),
         Field("timeout_ms", "int32"),
     )
+
+    def __init__(
+        self,
+        topics: list[DeleteRecordsTopic] = NEW,
+        timeout_ms: int = 0,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.timeout_ms = timeout_ms

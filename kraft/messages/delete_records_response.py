@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["DeleteRecordsPartitionResult", "DeleteRecordsResponse", "DeleteRecordsTopicResult"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DeleteRecordsPartitionResult(Message):
     """Outcome per partition. (0+)
 
@@ -21,9 +18,7 @@ class DeleteRecordsPartitionResult(Message):
         error_code: Error of this partition, 0 if the records are gone.
     """
 
-    partition_index: int = 0
-    low_watermark: int = 0
-    error_code: int = 0
+    __slots__ = ("partition_index", "low_watermark", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -31,8 +26,17 @@ class DeleteRecordsPartitionResult(Message):
         Field("error_code", "int16"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        low_watermark: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.low_watermark = low_watermark
+        self.error_code = error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteRecordsTopicResult(Message):
     """Outcome per topic. (0+)
 
@@ -41,16 +45,22 @@ class DeleteRecordsTopicResult(Message):
         partitions: Outcome per partition.
     """
 
-    name: str = ""
-    partitions: list[DeleteRecordsPartitionResult] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", DeleteRecordsPartitionResult),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[DeleteRecordsPartitionResult] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteRecordsResponse(Message):
     """DeleteRecordsResponse (response of API 21): versions 0-2, flexible from 2.
 
@@ -63,10 +73,17 @@ class DeleteRecordsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    topics: list[DeleteRecordsTopicResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("topics", "[]struct", DeleteRecordsTopicResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[DeleteRecordsTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics

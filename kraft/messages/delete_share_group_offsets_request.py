@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["DeleteShareGroupOffsetsRequest", "DeleteShareGroupOffsetsRequestTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DeleteShareGroupOffsetsRequestTopic(Message):
     """Topics whose state is deleted. (0+)
 
@@ -19,12 +16,17 @@ class DeleteShareGroupOffsetsRequestTopic(Message):
         topic_name: Topic name.
     """
 
-    topic_name: str = ""
+    __slots__ = ("topic_name",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topic_name", "string"),)
 
+    def __init__(
+        self,
+        topic_name: str = "",
+    ) -> None:
+        self.topic_name = topic_name
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteShareGroupOffsetsRequest(Message):
     """DeleteShareGroupOffsetsRequest (request of API 92): versions 0, flexible from 0.
 
@@ -37,10 +39,17 @@ class DeleteShareGroupOffsetsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[DeleteShareGroupOffsetsRequestTopic] = attrs.Factory(list)
+    __slots__ = ("group_id", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
         Field("topics", "[]struct", DeleteShareGroupOffsetsRequestTopic),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[DeleteShareGroupOffsetsRequestTopic] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["DeleteShareGroupOffsetsResponse", "DeleteShareGroupOffsetsResponseTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DeleteShareGroupOffsetsResponseTopic(Message):
     """Outcome per topic. (0+)
 
@@ -24,10 +21,7 @@ class DeleteShareGroupOffsetsResponseTopic(Message):
         error_message: Text for the error, or null.
     """
 
-    topic_name: str = ""
-    topic_id: UUID = ZERO_UUID
-    error_code: int = 0
-    error_message: str | None = None
+    __slots__ = ("topic_name", "topic_id", "error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
@@ -36,8 +30,19 @@ class DeleteShareGroupOffsetsResponseTopic(Message):
         Field("error_message", "string", nullable=(0, OPEN), default=None),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.topic_name = topic_name
+        self.topic_id = topic_id
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteShareGroupOffsetsResponse(Message):
     """DeleteShareGroupOffsetsResponse (response of API 92): versions 0, flexible from 0.
 
@@ -52,10 +57,7 @@ class DeleteShareGroupOffsetsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    responses: list[DeleteShareGroupOffsetsResponseTopic] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -63,3 +65,15 @@ class DeleteShareGroupOffsetsResponse(Message):
         Field("error_message", "string", nullable=(0, OPEN), default=None),
         Field("responses", "[]struct", DeleteShareGroupOffsetsResponseTopic),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        responses: list[DeleteShareGroupOffsetsResponseTopic] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.responses = [] if responses is NEW else responses

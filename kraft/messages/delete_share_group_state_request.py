@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["DeleteShareGroupStateRequest", "DeleteStateData", "PartitionData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionData(Message):
     """Partitions of the topic. (0+)
 
@@ -21,12 +18,17 @@ class PartitionData(Message):
         partition: Partition number.
     """
 
-    partition: int = 0
+    __slots__ = ("partition",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("partition", "int32"),)
 
+    def __init__(
+        self,
+        partition: int = 0,
+    ) -> None:
+        self.partition = partition
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteStateData(Message):
     """Topics of the share partitions. (0+)
 
@@ -35,16 +37,22 @@ class DeleteStateData(Message):
         partitions: Partitions of the topic.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteShareGroupStateRequest(Message):
     """DeleteShareGroupStateRequest (request of API 86): versions 0, flexible from 0.
 
@@ -57,10 +65,17 @@ class DeleteShareGroupStateRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[DeleteStateData] = attrs.Factory(list)
+    __slots__ = ("group_id", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
         Field("topics", "[]struct", DeleteStateData),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[DeleteStateData] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics

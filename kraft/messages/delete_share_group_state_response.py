@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["DeleteShareGroupStateResponse", "DeleteStateResult", "PartitionResult"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionResult(Message):
     """Partitions of the topic. (0+)
 
@@ -23,9 +20,7 @@ class PartitionResult(Message):
         error_message: Text of the error, or null.
     """
 
-    partition: int = 0
-    error_code: int = 0
-    error_message: str | None = None
+    __slots__ = ("partition", "error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition", "int32"),
@@ -33,8 +28,17 @@ class PartitionResult(Message):
         Field("error_message", "string", nullable=(0, OPEN), default=None),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteStateResult(Message):
     """Results by topic. (0+)
 
@@ -43,16 +47,22 @@ class DeleteStateResult(Message):
         partitions: Partitions of the topic.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[PartitionResult] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]struct", PartitionResult),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[PartitionResult] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteShareGroupStateResponse(Message):
     """DeleteShareGroupStateResponse (response of API 86): versions 0, flexible from 0.
 
@@ -64,6 +74,12 @@ class DeleteShareGroupStateResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    results: list[DeleteStateResult] = attrs.Factory(list)
+    __slots__ = ("results",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "[]struct", DeleteStateResult),)
+
+    def __init__(
+        self,
+        results: list[DeleteStateResult] = NEW,
+    ) -> None:
+        self.results = [] if results is NEW else results

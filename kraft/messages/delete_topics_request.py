@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["DeleteTopicState", "DeleteTopicsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DeleteTopicState(Message):
     """The topics to delete, by name or by id. (6+)
 
@@ -22,16 +19,22 @@ class DeleteTopicState(Message):
         topic_id (6+): Id of the topic; zero when given by name.
     """
 
-    name: str | None = None
-    topic_id: UUID = ZERO_UUID
+    __slots__ = ("name", "topic_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(6, OPEN), nullable=(6, OPEN), default=None),
         Field("topic_id", "uuid", versions=(6, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str | None = None,
+        topic_id: UUID = ZERO_UUID,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteTopicsRequest(Message):
     """DeleteTopicsRequest (request of API 20): versions 0-6, flexible from 4.
 
@@ -47,12 +50,20 @@ class DeleteTopicsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 6)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    topics: list[DeleteTopicState] = attrs.Factory(list)
-    topic_names: list[str] = attrs.Factory(list)
-    timeout_ms: int = 0
+    __slots__ = ("topics", "topic_names", "timeout_ms")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "[]struct", DeleteTopicState, versions=(6, OPEN)),
         Field("topic_names", "[]string", versions=(0, 5), ignorable=True),
         Field("timeout_ms", "int32"),
     )
+
+    def __init__(
+        self,
+        topics: list[DeleteTopicState] = NEW,
+        topic_names: list[str] = NEW,
+        timeout_ms: int = 0,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.topic_names = [] if topic_names is NEW else topic_names
+        self.timeout_ms = timeout_ms

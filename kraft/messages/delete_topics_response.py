@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DeletableTopicResult(Message):
     """One outcome per topic. (0+)
 
@@ -24,10 +21,7 @@ class DeletableTopicResult(Message):
         error_message (5+): Text explaining the error, or null.
     """
 
-    name: str | None = ""
-    topic_id: UUID = ZERO_UUID
-    error_code: int = 0
-    error_message: str | None = None
+    __slots__ = ("name", "topic_id", "error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", nullable=(6, OPEN)),
@@ -36,8 +30,19 @@ class DeletableTopicResult(Message):
         Field("error_message", "string", versions=(5, OPEN), nullable=(5, OPEN), default=None, ignorable=True),
     )
 
+    def __init__(
+        self,
+        name: str | None = "",
+        topic_id: UUID = ZERO_UUID,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DeleteTopicsResponse(Message):
     """DeleteTopicsResponse (response of API 20): versions 0-6, flexible from 4.
 
@@ -50,10 +55,17 @@ class DeleteTopicsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 6)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    throttle_time_ms: int = 0
-    responses: list[DeletableTopicResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "responses")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(1, OPEN), ignorable=True),
         Field("responses", "[]struct", DeletableTopicResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        responses: list[DeletableTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.responses = [] if responses is NEW else responses

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["AclDescription", "DescribeAclsResource", "DescribeAclsResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AclDescription(Message):
     """The matching entries of this resource. (0+)
 
@@ -22,10 +19,7 @@ class AclDescription(Message):
         permission_type: 2 denies, 3 allows.
     """
 
-    principal: str = ""
-    host: str = ""
-    operation: int = 0
-    permission_type: int = 0
+    __slots__ = ("principal", "host", "operation", "permission_type")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("principal", "string"),
@@ -34,8 +28,19 @@ class AclDescription(Message):
         Field("permission_type", "int8"),
     )
 
+    def __init__(
+        self,
+        principal: str = "",
+        host: str = "",
+        operation: int = 0,
+        permission_type: int = 0,
+    ) -> None:
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeAclsResource(Message):
     """Resources with matching entries. (0+)
 
@@ -46,10 +51,7 @@ class DescribeAclsResource(Message):
         acls: The matching entries of this resource.
     """
 
-    resource_type: int = 0
-    resource_name: str = ""
-    pattern_type: int = 3
-    acls: list[AclDescription] = attrs.Factory(list)
+    __slots__ = ("resource_type", "resource_name", "pattern_type", "acls")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resource_type", "int8"),
@@ -58,8 +60,19 @@ class DescribeAclsResource(Message):
         Field("acls", "[]struct", AclDescription),
     )
 
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        pattern_type: int = 3,
+        acls: list[AclDescription] = NEW,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.pattern_type = pattern_type
+        self.acls = [] if acls is NEW else acls
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeAclsResponse(Message):
     """DescribeAclsResponse (response of API 29): versions 0-3, flexible from 2.
 
@@ -74,10 +87,7 @@ class DescribeAclsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    resources: list[DescribeAclsResource] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "resources")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -85,3 +95,15 @@ class DescribeAclsResponse(Message):
         Field("error_message", "string", nullable=(0, OPEN)),
         Field("resources", "[]struct", DescribeAclsResource),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        resources: list[DescribeAclsResource] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resources = [] if resources is NEW else resources

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ComponentData", "DescribeClientQuotasRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ComponentData(Message):
     """Conditions an entity must meet. (0+)
 
@@ -21,9 +18,7 @@ class ComponentData(Message):
         match: Name to match; null for the other match types.
     """
 
-    entity_type: str = ""
-    match_type: int = 0
-    match: str | None = ""
+    __slots__ = ("entity_type", "match_type", "match")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("entity_type", "string"),
@@ -31,8 +26,17 @@ class ComponentData(Message):
         Field("match", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        entity_type: str = "",
+        match_type: int = 0,
+        match: str | None = "",
+    ) -> None:
+        self.entity_type = entity_type
+        self.match_type = match_type
+        self.match = match
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeClientQuotasRequest(Message):
     """DescribeClientQuotasRequest (request of API 48): versions 0-1, flexible from 1.
 
@@ -45,10 +49,17 @@ class DescribeClientQuotasRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    components: list[ComponentData] = attrs.Factory(list)
-    strict: bool = False
+    __slots__ = ("components", "strict")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("components", "[]struct", ComponentData),
         Field("strict", "bool"),
     )
+
+    def __init__(
+        self,
+        components: list[ComponentData] = NEW,
+        strict: bool = False,
+    ) -> None:
+        self.components = [] if components is NEW else components
+        self.strict = strict

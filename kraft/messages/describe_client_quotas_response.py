@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["DescribeClientQuotasResponse", "EntityData", "EntryData", "ValueData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class EntityData(Message):
     """The parts that together name a quota entity. (0+)
 
@@ -20,16 +17,22 @@ class EntityData(Message):
         entity_name: Name of the entity, or null for the default entity.
     """
 
-    entity_type: str = ""
-    entity_name: str | None = ""
+    __slots__ = ("entity_type", "entity_name")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("entity_type", "string"),
         Field("entity_name", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        entity_type: str = "",
+        entity_name: str | None = "",
+    ) -> None:
+        self.entity_type = entity_type
+        self.entity_name = entity_name
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ValueData(Message):
     """The quotas of this entity. (0+)
 
@@ -38,16 +41,22 @@ class ValueData(Message):
         value: Value of the quota.
     """
 
-    key: str = ""
-    value: float = 0.0
+    __slots__ = ("key", "value")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("key", "string"),
         Field("value", "float64"),
     )
 
+    def __init__(
+        self,
+        key: str = "",
+        value: float = 0.0,
+    ) -> None:
+        self.key = key
+        self.value = value
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class EntryData(Message):
     """Quotas of the matching entities, or null on error. (0+)
 
@@ -56,16 +65,22 @@ class EntryData(Message):
         values: The quotas of this entity.
     """
 
-    entity: list[EntityData] = attrs.Factory(list)
-    values: list[ValueData] = attrs.Factory(list)
+    __slots__ = ("entity", "values")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("entity", "[]struct", EntityData),
         Field("values", "[]struct", ValueData),
     )
 
+    def __init__(
+        self,
+        entity: list[EntityData] = NEW,
+        values: list[ValueData] = NEW,
+    ) -> None:
+        self.entity = [] if entity is NEW else entity
+        self.values = [] if values is NEW else values
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeClientQuotasResponse(Message):
     """DescribeClientQuotasResponse (response of API 48): versions 0-1, flexible from 1.
 
@@ -80,10 +95,7 @@ class DescribeClientQuotasResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    entries: list[EntryData] | None = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "entries")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -91,3 +103,15 @@ class DescribeClientQuotasResponse(Message):
         Field("error_message", "string", nullable=(0, OPEN)),
         Field("entries", "[]struct", EntryData, nullable=(0, OPEN)),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        entries: list[EntryData] | None = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.entries = [] if entries is NEW else entries

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["DescribeClusterRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribeClusterRequest(Message):
     """DescribeClusterRequest (request of API 60): versions 0-2, flexible from 0.
 
@@ -27,12 +24,20 @@ class DescribeClusterRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    include_cluster_authorized_operations: bool = False
-    endpoint_type: int = 1
-    include_fenced_brokers: bool = False
+    __slots__ = ("include_cluster_authorized_operations", "endpoint_type", "include_fenced_brokers")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("include_cluster_authorized_operations", "bool"),
         Field("endpoint_type", "int8", versions=(1, OPEN), default=1),
         Field("include_fenced_brokers", "bool", versions=(2, OPEN)),
     )
+
+    def __init__(
+        self,
+        include_cluster_authorized_operations: bool = False,
+        endpoint_type: int = 1,
+        include_fenced_brokers: bool = False,
+    ) -> None:
+        self.include_cluster_authorized_operations = include_cluster_authorized_operations
+        self.endpoint_type = endpoint_type
+        self.include_fenced_brokers = include_fenced_brokers

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["DescribeClusterBroker", "DescribeClusterResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribeClusterBroker(Message):
     """The nodes of the cluster. (0+)
 
@@ -23,11 +20,7 @@ class DescribeClusterBroker(Message):
         is_fenced (2+): Whether the broker is fenced.
     """
 
-    broker_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
-    is_fenced: bool = False
+    __slots__ = ("broker_id", "host", "port", "rack", "is_fenced")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
@@ -37,8 +30,21 @@ class DescribeClusterBroker(Message):
         Field("is_fenced", "bool", versions=(2, OPEN)),
     )
 
+    def __init__(
+        self,
+        broker_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+        is_fenced: bool = False,
+    ) -> None:
+        self.broker_id = broker_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        self.is_fenced = is_fenced
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeClusterResponse(Message):
     """DescribeClusterResponse (response of API 60): versions 0-2, flexible from 0.
 
@@ -57,14 +63,16 @@ class DescribeClusterResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    endpoint_type: int = 1
-    cluster_id: str = ""
-    controller_id: int = -1
-    brokers: list[DescribeClusterBroker] = attrs.Factory(list)
-    cluster_authorized_operations: int = -2147483648
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "endpoint_type",
+        "cluster_id",
+        "controller_id",
+        "brokers",
+        "cluster_authorized_operations",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -76,3 +84,23 @@ class DescribeClusterResponse(Message):
         Field("brokers", "[]struct", DescribeClusterBroker),
         Field("cluster_authorized_operations", "int32", default=-2147483648),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        endpoint_type: int = 1,
+        cluster_id: str = "",
+        controller_id: int = -1,
+        brokers: list[DescribeClusterBroker] = NEW,
+        cluster_authorized_operations: int = -2147483648,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.endpoint_type = endpoint_type
+        self.cluster_id = cluster_id
+        self.controller_id = controller_id
+        self.brokers = [] if brokers is NEW else brokers
+        self.cluster_authorized_operations = cluster_authorized_operations

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["DescribeConfigsRequest", "DescribeConfigsResource"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribeConfigsResource(Message):
     """The resources to describe. (0+)
 
@@ -21,9 +18,7 @@ class DescribeConfigsResource(Message):
         configuration_keys: Settings wanted, or null for all.
     """
 
-    resource_type: int = 0
-    resource_name: str = ""
-    configuration_keys: list[str] | None = attrs.Factory(list)
+    __slots__ = ("resource_type", "resource_name", "configuration_keys")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resource_type", "int8"),
@@ -31,8 +26,17 @@ class DescribeConfigsResource(Message):
         Field("configuration_keys", "[]string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        configuration_keys: list[str] | None = NEW,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configuration_keys = [] if configuration_keys is NEW else configuration_keys
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeConfigsRequest(Message):
     """DescribeConfigsRequest (request of API 32): versions 0-4, flexible from 4.
 
@@ -46,12 +50,20 @@ class DescribeConfigsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    resources: list[DescribeConfigsResource] = attrs.Factory(list)
-    include_synonyms: bool = False
-    include_documentation: bool = False
+    __slots__ = ("resources", "include_synonyms", "include_documentation")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resources", "[]struct", DescribeConfigsResource),
         Field("include_synonyms", "bool", versions=(1, OPEN)),
         Field("include_documentation", "bool", versions=(3, OPEN)),
     )
+
+    def __init__(
+        self,
+        resources: list[DescribeConfigsResource] = NEW,
+        include_synonyms: bool = False,
+        include_documentation: bool = False,
+    ) -> None:
+        self.resources = [] if resources is NEW else resources
+        self.include_synonyms = include_synonyms
+        self.include_documentation = include_documentation

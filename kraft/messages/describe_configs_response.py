@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = [
     "DescribeConfigsResourceResult",
@@ -16,7 +14,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribeConfigsSynonym(Message):
     """Places the value may come from, the one in force first. (1+)
 
@@ -26,9 +23,7 @@ class DescribeConfigsSynonym(Message):
         source (1+): Which place this is, as a code.
     """
 
-    name: str = ""
-    value: str | None = ""
-    source: int = 0
+    __slots__ = ("name", "value", "source")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(1, OPEN)),
@@ -36,8 +31,17 @@ class DescribeConfigsSynonym(Message):
         Field("source", "int8", versions=(1, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+        source: int = 0,
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.source = source
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeConfigsResourceResult(Message):
     """The settings of the resource. (0+)
 
@@ -53,15 +57,17 @@ class DescribeConfigsResourceResult(Message):
         documentation (3+): What the setting does, or null.
     """
 
-    name: str = ""
-    value: str | None = ""
-    read_only: bool = False
-    is_default: bool = False
-    config_source: int = -1
-    is_sensitive: bool = False
-    synonyms: list[DescribeConfigsSynonym] = attrs.Factory(list)
-    config_type: int = 0
-    documentation: str | None = ""
+    __slots__ = (
+        "name",
+        "value",
+        "read_only",
+        "is_default",
+        "config_source",
+        "is_sensitive",
+        "synonyms",
+        "config_type",
+        "documentation",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -75,8 +81,29 @@ class DescribeConfigsResourceResult(Message):
         Field("documentation", "string", versions=(3, OPEN), nullable=(0, OPEN), ignorable=True),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+        read_only: bool = False,
+        is_default: bool = False,
+        config_source: int = -1,
+        is_sensitive: bool = False,
+        synonyms: list[DescribeConfigsSynonym] = NEW,
+        config_type: int = 0,
+        documentation: str | None = "",
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.read_only = read_only
+        self.is_default = is_default
+        self.config_source = config_source
+        self.is_sensitive = is_sensitive
+        self.synonyms = [] if synonyms is NEW else synonyms
+        self.config_type = config_type
+        self.documentation = documentation
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeConfigsResult(Message):
     """One outcome per resource. (0+)
 
@@ -88,11 +115,7 @@ class DescribeConfigsResult(Message):
         configs: The settings of the resource.
     """
 
-    error_code: int = 0
-    error_message: str | None = ""
-    resource_type: int = 0
-    resource_name: str = ""
-    configs: list[DescribeConfigsResourceResult] = attrs.Factory(list)
+    __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -102,8 +125,21 @@ class DescribeConfigsResult(Message):
         Field("configs", "[]struct", DescribeConfigsResourceResult),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        resource_type: int = 0,
+        resource_name: str = "",
+        configs: list[DescribeConfigsResourceResult] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configs = [] if configs is NEW else configs
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeConfigsResponse(Message):
     """DescribeConfigsResponse (response of API 32): versions 0-4, flexible from 4.
 
@@ -116,10 +152,17 @@ class DescribeConfigsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    throttle_time_ms: int = 0
-    results: list[DescribeConfigsResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "results")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("results", "[]struct", DescribeConfigsResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[DescribeConfigsResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is NEW else results

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["DescribeGroupsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribeGroupsRequest(Message):
     """DescribeGroupsRequest (request of API 15): versions 0-6, flexible from 5.
 
@@ -26,10 +23,17 @@ class DescribeGroupsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 6)
     FLEXIBLE_FROM: ClassVar[int] = 5
 
-    groups: list[str] = attrs.Factory(list)
-    include_authorized_operations: bool = False
+    __slots__ = ("groups", "include_authorized_operations")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("groups", "[]string"),
         Field("include_authorized_operations", "bool", versions=(3, OPEN)),
     )
+
+    def __init__(
+        self,
+        groups: list[str] = NEW,
+        include_authorized_operations: bool = False,
+    ) -> None:
+        self.groups = [] if groups is NEW else groups
+        self.include_authorized_operations = include_authorized_operations

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["DescribeGroupsResponse", "DescribedGroup", "DescribedGroupMember"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribedGroupMember(Message):
     """Members. (0+)
 
@@ -24,12 +21,7 @@ class DescribedGroupMember(Message):
         member_assignment: Its share.
     """
 
-    member_id: str = ""
-    group_instance_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
-    member_metadata: bytes = b""
-    member_assignment: bytes = b""
+    __slots__ = ("member_id", "group_instance_id", "client_id", "client_host", "member_metadata", "member_assignment")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("member_id", "string"),
@@ -40,8 +32,23 @@ class DescribedGroupMember(Message):
         Field("member_assignment", "bytes"),
     )
 
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        client_id: str = "",
+        client_host: str = "",
+        member_metadata: bytes = b"",
+        member_assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.member_metadata = member_metadata
+        self.member_assignment = member_assignment
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribedGroup(Message):
     """One entry per group. (0+)
 
@@ -56,14 +63,16 @@ class DescribedGroup(Message):
         authorized_operations (3+): Bit set of the operations the caller may do; the least int32 if not asked for.
     """
 
-    error_code: int = 0
-    error_message: str | None = None
-    group_id: str = ""
-    group_state: str = ""
-    protocol_type: str = ""
-    protocol_data: str = ""
-    members: list[DescribedGroupMember] = attrs.Factory(list)
-    authorized_operations: int = -2147483648
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "group_id",
+        "group_state",
+        "protocol_type",
+        "protocol_data",
+        "members",
+        "authorized_operations",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -76,8 +85,27 @@ class DescribedGroup(Message):
         Field("authorized_operations", "int32", versions=(3, OPEN), default=-2147483648),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = None,
+        group_id: str = "",
+        group_state: str = "",
+        protocol_type: str = "",
+        protocol_data: str = "",
+        members: list[DescribedGroupMember] = NEW,
+        authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.group_id = group_id
+        self.group_state = group_state
+        self.protocol_type = protocol_type
+        self.protocol_data = protocol_data
+        self.members = [] if members is NEW else members
+        self.authorized_operations = authorized_operations
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeGroupsResponse(Message):
     """DescribeGroupsResponse (response of API 15): versions 0-6, flexible from 5.
 
@@ -92,10 +120,17 @@ class DescribeGroupsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 6)
     FLEXIBLE_FROM: ClassVar[int] = 5
 
-    throttle_time_ms: int = 0
-    groups: list[DescribedGroup] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "groups")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(1, OPEN), ignorable=True),
         Field("groups", "[]struct", DescribedGroup),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        groups: list[DescribedGroup] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.groups = [] if groups is NEW else groups

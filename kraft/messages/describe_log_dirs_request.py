@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribableLogDirTopic(Message):
     """Topics of interest, or null for all. (0+)
 
@@ -20,16 +17,22 @@ class DescribableLogDirTopic(Message):
         partitions: Numbers of the partitions of interest.
     """
 
-    topic: str = ""
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic", "string"),
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeLogDirsRequest(Message):
     """DescribeLogDirsRequest (request of API 35): versions 0-5, flexible from 2.
 
@@ -41,6 +44,12 @@ class DescribeLogDirsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    topics: list[DescribableLogDirTopic] | None = attrs.Factory(list)
+    __slots__ = ("topics",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topics", "[]struct", DescribableLogDirTopic, nullable=(0, OPEN)),)
+
+    def __init__(
+        self,
+        topics: list[DescribableLogDirTopic] | None = NEW,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics

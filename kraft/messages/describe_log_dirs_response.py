@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["DescribeLogDirsPartition", "DescribeLogDirsResponse", "DescribeLogDirsResult", "DescribeLogDirsTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribeLogDirsPartition(Message):
     """The partitions of this topic. (0+)
 
@@ -23,10 +20,7 @@ class DescribeLogDirsPartition(Message):
         is_future_key: Whether this is a copy on the move that will replace the current log.
     """
 
-    partition_index: int = 0
-    partition_size: int = 0
-    offset_lag: int = 0
-    is_future_key: bool = False
+    __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -35,8 +29,19 @@ class DescribeLogDirsPartition(Message):
         Field("is_future_key", "bool"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        partition_size: int = 0,
+        offset_lag: int = 0,
+        is_future_key: bool = False,
+    ) -> None:
+        self.partition_index = partition_index
+        self.partition_size = partition_size
+        self.offset_lag = offset_lag
+        self.is_future_key = is_future_key
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeLogDirsTopic(Message):
     """What the directory holds, by topic. (0+)
 
@@ -45,16 +50,22 @@ class DescribeLogDirsTopic(Message):
         partitions: The partitions of this topic.
     """
 
-    name: str = ""
-    partitions: list[DescribeLogDirsPartition] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", DescribeLogDirsPartition),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[DescribeLogDirsPartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeLogDirsResult(Message):
     """One entry per log directory. (0+)
 
@@ -67,12 +78,7 @@ class DescribeLogDirsResult(Message):
         is_cordoned (5+): Whether the directory takes no new replicas.
     """
 
-    error_code: int = 0
-    log_dir: str = ""
-    topics: list[DescribeLogDirsTopic] = attrs.Factory(list)
-    total_bytes: int = -1
-    usable_bytes: int = -1
-    is_cordoned: bool = False
+    __slots__ = ("error_code", "log_dir", "topics", "total_bytes", "usable_bytes", "is_cordoned")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -83,8 +89,23 @@ class DescribeLogDirsResult(Message):
         Field("is_cordoned", "bool", versions=(5, OPEN), ignorable=True),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        log_dir: str = "",
+        topics: list[DescribeLogDirsTopic] = NEW,
+        total_bytes: int = -1,
+        usable_bytes: int = -1,
+        is_cordoned: bool = False,
+    ) -> None:
+        self.error_code = error_code
+        self.log_dir = log_dir
+        self.topics = [] if topics is NEW else topics
+        self.total_bytes = total_bytes
+        self.usable_bytes = usable_bytes
+        self.is_cordoned = is_cordoned
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeLogDirsResponse(Message):
     """DescribeLogDirsResponse (response of API 35): versions 0-5, flexible from 2.
 
@@ -100,12 +121,20 @@ class DescribeLogDirsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    results: list[DescribeLogDirsResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "results")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("error_code", "int16", versions=(3, OPEN), ignorable=True),
         Field("results", "[]struct", DescribeLogDirsResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        results: list[DescribeLogDirsResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.results = [] if results is NEW else results

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["DescribeProducersRequest", "TopicRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class TopicRequest(Message):
     """Topics asked about. (0+)
 
@@ -20,16 +17,22 @@ class TopicRequest(Message):
         partition_indexes: Partition numbers.
     """
 
-    name: str = ""
-    partition_indexes: list[int] = attrs.Factory(list)
+    __slots__ = ("name", "partition_indexes")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partition_indexes", "[]int32"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partition_indexes: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeProducersRequest(Message):
     """DescribeProducersRequest (request of API 61): versions 0, flexible from 0.
 
@@ -41,6 +44,12 @@ class DescribeProducersRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topics: list[TopicRequest] = attrs.Factory(list)
+    __slots__ = ("topics",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topics", "[]struct", TopicRequest),)
+
+    def __init__(
+        self,
+        topics: list[TopicRequest] = NEW,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics

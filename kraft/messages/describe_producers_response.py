@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["DescribeProducersResponse", "PartitionResponse", "ProducerState", "TopicResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ProducerState(Message):
     """Producers the partition remembers. (0+)
 
@@ -24,12 +21,14 @@ class ProducerState(Message):
         current_txn_start_offset: First offset of the open transaction, -1 if none is open.
     """
 
-    producer_id: int = 0
-    producer_epoch: int = 0
-    last_sequence: int = -1
-    last_timestamp: int = -1
-    coordinator_epoch: int = 0
-    current_txn_start_offset: int = -1
+    __slots__ = (
+        "producer_id",
+        "producer_epoch",
+        "last_sequence",
+        "last_timestamp",
+        "coordinator_epoch",
+        "current_txn_start_offset",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("producer_id", "int64"),
@@ -40,8 +39,23 @@ class ProducerState(Message):
         Field("current_txn_start_offset", "int64", default=-1),
     )
 
+    def __init__(
+        self,
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        last_sequence: int = -1,
+        last_timestamp: int = -1,
+        coordinator_epoch: int = 0,
+        current_txn_start_offset: int = -1,
+    ) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.last_sequence = last_sequence
+        self.last_timestamp = last_timestamp
+        self.coordinator_epoch = coordinator_epoch
+        self.current_txn_start_offset = current_txn_start_offset
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class PartitionResponse(Message):
     """Answers per partition. (0+)
 
@@ -52,10 +66,7 @@ class PartitionResponse(Message):
         active_producers: Producers the partition remembers.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    active_producers: list[ProducerState] = attrs.Factory(list)
+    __slots__ = ("partition_index", "error_code", "error_message", "active_producers")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -64,8 +75,19 @@ class PartitionResponse(Message):
         Field("active_producers", "[]struct", ProducerState),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        active_producers: list[ProducerState] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.active_producers = [] if active_producers is NEW else active_producers
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicResponse(Message):
     """Answers per topic. (0+)
 
@@ -74,16 +96,22 @@ class TopicResponse(Message):
         partitions: Answers per partition.
     """
 
-    name: str = ""
-    partitions: list[PartitionResponse] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", PartitionResponse),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[PartitionResponse] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeProducersResponse(Message):
     """DescribeProducersResponse (response of API 61): versions 0, flexible from 0.
 
@@ -96,10 +124,17 @@ class DescribeProducersResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    topics: list[TopicResponse] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("topics", "[]struct", TopicResponse),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[TopicResponse] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics

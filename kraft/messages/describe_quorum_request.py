@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["DescribeQuorumRequest", "PartitionData", "TopicData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionData(Message):
     """The partitions of this topic. (0+)
 
@@ -19,12 +16,17 @@ class PartitionData(Message):
         partition_index: Number of the partition in its topic.
     """
 
-    partition_index: int = 0
+    __slots__ = ("partition_index",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("partition_index", "int32"),)
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicData(Message):
     """One entry per topic. (0+)
 
@@ -33,16 +35,22 @@ class TopicData(Message):
         partitions: The partitions of this topic.
     """
 
-    topic_name: str = ""
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeQuorumRequest(Message):
     """DescribeQuorumRequest (request of API 55): versions 0-2, flexible from 0.
 
@@ -54,6 +62,12 @@ class DescribeQuorumRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topics: list[TopicData] = attrs.Factory(list)
+    __slots__ = ("topics",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topics", "[]struct", TopicData),)
+
+    def __init__(
+        self,
+        topics: list[TopicData] = NEW,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics

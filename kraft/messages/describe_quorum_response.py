@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["DescribeQuorumResponse", "Listener", "Node", "PartitionData", "ReplicaState", "TopicData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ReplicaState(Message):
     """State of each voter. (0+)
 
@@ -25,11 +22,13 @@ class ReplicaState(Message):
         last_caught_up_timestamp (1+): When it last had the whole log, in leader's milliseconds since the epoch, or -1.
     """
 
-    replica_id: int = 0
-    replica_directory_id: UUID = ZERO_UUID
-    log_end_offset: int = 0
-    last_fetch_timestamp: int = -1
-    last_caught_up_timestamp: int = -1
+    __slots__ = (
+        "replica_id",
+        "replica_directory_id",
+        "log_end_offset",
+        "last_fetch_timestamp",
+        "last_caught_up_timestamp",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("replica_id", "int32"),
@@ -39,8 +38,21 @@ class ReplicaState(Message):
         Field("last_caught_up_timestamp", "int64", versions=(1, OPEN), default=-1, ignorable=True),
     )
 
+    def __init__(
+        self,
+        replica_id: int = 0,
+        replica_directory_id: UUID = ZERO_UUID,
+        log_end_offset: int = 0,
+        last_fetch_timestamp: int = -1,
+        last_caught_up_timestamp: int = -1,
+    ) -> None:
+        self.replica_id = replica_id
+        self.replica_directory_id = replica_directory_id
+        self.log_end_offset = log_end_offset
+        self.last_fetch_timestamp = last_fetch_timestamp
+        self.last_caught_up_timestamp = last_caught_up_timestamp
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class PartitionData(Message):
     """The partitions of this topic. (0+)
 
@@ -55,14 +67,16 @@ class PartitionData(Message):
         observers: State of each replica without a vote.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    leader_id: int = 0
-    leader_epoch: int = 0
-    high_watermark: int = 0
-    current_voters: list[ReplicaState] = attrs.Factory(list)
-    observers: list[ReplicaState] = attrs.Factory(list)
+    __slots__ = (
+        "partition_index",
+        "error_code",
+        "error_message",
+        "leader_id",
+        "leader_epoch",
+        "high_watermark",
+        "current_voters",
+        "observers",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -75,8 +89,27 @@ class PartitionData(Message):
         Field("observers", "[]struct", ReplicaState),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+        high_watermark: int = 0,
+        current_voters: list[ReplicaState] = NEW,
+        observers: list[ReplicaState] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.high_watermark = high_watermark
+        self.current_voters = [] if current_voters is NEW else current_voters
+        self.observers = [] if observers is NEW else observers
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicData(Message):
     """One entry per topic. (0+)
 
@@ -85,16 +118,22 @@ class TopicData(Message):
         partitions: The partitions of this topic.
     """
 
-    topic_name: str = ""
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class Listener(Message):
     """The node's listeners. (2+)
 
@@ -104,9 +143,7 @@ class Listener(Message):
         port (2+): Port to connect to.
     """
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
+    __slots__ = ("name", "host", "port")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(2, OPEN)),
@@ -114,8 +151,17 @@ class Listener(Message):
         Field("port", "uint16", versions=(2, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class Node(Message):
     """Where to reach the voters. (2+)
 
@@ -124,16 +170,22 @@ class Node(Message):
         listeners (2+): The node's listeners.
     """
 
-    node_id: int = 0
-    listeners: list[Listener] = attrs.Factory(list)
+    __slots__ = ("node_id", "listeners")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("node_id", "int32", versions=(2, OPEN)),
         Field("listeners", "[]struct", Listener, versions=(2, OPEN)),
     )
 
+    def __init__(
+        self,
+        node_id: int = 0,
+        listeners: list[Listener] = NEW,
+    ) -> None:
+        self.node_id = node_id
+        self.listeners = [] if listeners is NEW else listeners
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeQuorumResponse(Message):
     """DescribeQuorumResponse (response of API 55): versions 0-2, flexible from 0.
 
@@ -150,10 +202,7 @@ class DescribeQuorumResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    error_code: int = 0
-    error_message: str | None = ""
-    topics: list[TopicData] = attrs.Factory(list)
-    nodes: list[Node] = attrs.Factory(list)
+    __slots__ = ("error_code", "error_message", "topics", "nodes")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -161,3 +210,15 @@ class DescribeQuorumResponse(Message):
         Field("topics", "[]struct", TopicData),
         Field("nodes", "[]struct", Node, versions=(2, OPEN)),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        topics: list[TopicData] = NEW,
+        nodes: list[Node] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.topics = [] if topics is NEW else topics
+        self.nodes = [] if nodes is NEW else nodes

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = [
     "DescribeShareGroupOffsetsRequest",
@@ -15,7 +13,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribeShareGroupOffsetsRequestTopic(Message):
     """Topics to describe, null for all. (0+)
 
@@ -24,16 +21,22 @@ class DescribeShareGroupOffsetsRequestTopic(Message):
         partitions: Partition numbers.
     """
 
-    topic_name: str = ""
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic_name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeShareGroupOffsetsRequestGroup(Message):
     """Groups whose offsets are asked for. (0+)
 
@@ -42,16 +45,22 @@ class DescribeShareGroupOffsetsRequestGroup(Message):
         topics: Topics to describe, null for all.
     """
 
-    group_id: str = ""
-    topics: list[DescribeShareGroupOffsetsRequestTopic] | None = attrs.Factory(list)
+    __slots__ = ("group_id", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
         Field("topics", "[]struct", DescribeShareGroupOffsetsRequestTopic, nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[DescribeShareGroupOffsetsRequestTopic] | None = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeShareGroupOffsetsRequest(Message):
     """DescribeShareGroupOffsetsRequest (request of API 90): versions 0-1, flexible from 0.
 
@@ -65,6 +74,12 @@ class DescribeShareGroupOffsetsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    groups: list[DescribeShareGroupOffsetsRequestGroup] = attrs.Factory(list)
+    __slots__ = ("groups",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("groups", "[]struct", DescribeShareGroupOffsetsRequestGroup),)
+
+    def __init__(
+        self,
+        groups: list[DescribeShareGroupOffsetsRequestGroup] = NEW,
+    ) -> None:
+        self.groups = [] if groups is NEW else groups

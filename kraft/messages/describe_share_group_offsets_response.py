@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = [
@@ -18,7 +16,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribeShareGroupOffsetsResponsePartition(Message):
     """Outcome per partition. (0+)
 
@@ -31,12 +28,7 @@ class DescribeShareGroupOffsetsResponsePartition(Message):
         error_message: Text for the error, or null.
     """
 
-    partition_index: int = 0
-    start_offset: int = 0
-    leader_epoch: int = 0
-    lag: int = -1
-    error_code: int = 0
-    error_message: str | None = None
+    __slots__ = ("partition_index", "start_offset", "leader_epoch", "lag", "error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -47,8 +39,23 @@ class DescribeShareGroupOffsetsResponsePartition(Message):
         Field("error_message", "string", nullable=(0, OPEN), default=None),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        start_offset: int = 0,
+        leader_epoch: int = 0,
+        lag: int = -1,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.partition_index = partition_index
+        self.start_offset = start_offset
+        self.leader_epoch = leader_epoch
+        self.lag = lag
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeShareGroupOffsetsResponseTopic(Message):
     """Outcome per topic. (0+)
 
@@ -58,9 +65,7 @@ class DescribeShareGroupOffsetsResponseTopic(Message):
         partitions: Outcome per partition.
     """
 
-    topic_name: str = ""
-    topic_id: UUID = ZERO_UUID
-    partitions: list[DescribeShareGroupOffsetsResponsePartition] = attrs.Factory(list)
+    __slots__ = ("topic_name", "topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
@@ -68,8 +73,17 @@ class DescribeShareGroupOffsetsResponseTopic(Message):
         Field("partitions", "[]struct", DescribeShareGroupOffsetsResponsePartition),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[DescribeShareGroupOffsetsResponsePartition] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeShareGroupOffsetsResponseGroup(Message):
     """Outcome per group. (0+)
 
@@ -80,10 +94,7 @@ class DescribeShareGroupOffsetsResponseGroup(Message):
         error_message: Text for the error, or null.
     """
 
-    group_id: str = ""
-    topics: list[DescribeShareGroupOffsetsResponseTopic] = attrs.Factory(list)
-    error_code: int = 0
-    error_message: str | None = None
+    __slots__ = ("group_id", "topics", "error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
@@ -92,8 +103,19 @@ class DescribeShareGroupOffsetsResponseGroup(Message):
         Field("error_message", "string", nullable=(0, OPEN), default=None),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[DescribeShareGroupOffsetsResponseTopic] = NEW,
+        error_code: int = 0,
+        error_message: str | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeShareGroupOffsetsResponse(Message):
     """DescribeShareGroupOffsetsResponse (response of API 90): versions 0-1, flexible from 0.
 
@@ -108,10 +130,17 @@ class DescribeShareGroupOffsetsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    groups: list[DescribeShareGroupOffsetsResponseGroup] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "groups")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("groups", "[]struct", DescribeShareGroupOffsetsResponseGroup),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        groups: list[DescribeShareGroupOffsetsResponseGroup] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.groups = [] if groups is NEW else groups

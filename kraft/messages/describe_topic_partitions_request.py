@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["Cursor", "DescribeTopicPartitionsRequest", "TopicRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class TopicRequest(Message):
     """The topics to describe. (0+)
 
@@ -19,12 +16,17 @@ class TopicRequest(Message):
         name: Name of the topic.
     """
 
-    name: str = ""
+    __slots__ = ("name",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("name", "string"),)
 
+    def __init__(
+        self,
+        name: str = "",
+    ) -> None:
+        self.name = name
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class Cursor(Message):
     """Where to go on, or null for the beginning. (0+)
 
@@ -33,16 +35,22 @@ class Cursor(Message):
         partition_index: First partition of that topic to describe.
     """
 
-    topic_name: str = ""
-    partition_index: int = 0
+    __slots__ = ("topic_name", "partition_index")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
         Field("partition_index", "int32"),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partition_index: int = 0,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partition_index = partition_index
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeTopicPartitionsRequest(Message):
     """DescribeTopicPartitionsRequest (request of API 75): versions 0, flexible from 0.
 
@@ -56,12 +64,20 @@ class DescribeTopicPartitionsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topics: list[TopicRequest] = attrs.Factory(list)
-    response_partition_limit: int = 2000
-    cursor: Cursor | None = None
+    __slots__ = ("topics", "response_partition_limit", "cursor")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "[]struct", TopicRequest),
         Field("response_partition_limit", "int32", default=2000),
         Field("cursor", "struct", Cursor, nullable=(0, OPEN), default=None),
     )
+
+    def __init__(
+        self,
+        topics: list[TopicRequest] = NEW,
+        response_partition_limit: int = 2000,
+        cursor: Cursor | None = None,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.response_partition_limit = response_partition_limit
+        self.cursor = cursor

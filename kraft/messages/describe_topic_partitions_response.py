@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = [
@@ -18,7 +16,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribeTopicPartitionsResponsePartition(Message):
     """The partitions of this topic. (0+)
 
@@ -34,15 +31,17 @@ class DescribeTopicPartitionsResponsePartition(Message):
         offline_replicas: Replicas that are not available.
     """
 
-    error_code: int = 0
-    partition_index: int = 0
-    leader_id: int = 0
-    leader_epoch: int = -1
-    replica_nodes: list[int] = attrs.Factory(list)
-    isr_nodes: list[int] = attrs.Factory(list)
-    eligible_leader_replicas: list[int] | None = None
-    last_known_elr: list[int] | None = None
-    offline_replicas: list[int] = attrs.Factory(list)
+    __slots__ = (
+        "error_code",
+        "partition_index",
+        "leader_id",
+        "leader_epoch",
+        "replica_nodes",
+        "isr_nodes",
+        "eligible_leader_replicas",
+        "last_known_elr",
+        "offline_replicas",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -56,8 +55,29 @@ class DescribeTopicPartitionsResponsePartition(Message):
         Field("offline_replicas", "[]int32", ignorable=True),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        partition_index: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = -1,
+        replica_nodes: list[int] = NEW,
+        isr_nodes: list[int] = NEW,
+        eligible_leader_replicas: list[int] | None = None,
+        last_known_elr: list[int] | None = None,
+        offline_replicas: list[int] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.partition_index = partition_index
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.replica_nodes = [] if replica_nodes is NEW else replica_nodes
+        self.isr_nodes = [] if isr_nodes is NEW else isr_nodes
+        self.eligible_leader_replicas = eligible_leader_replicas
+        self.last_known_elr = last_known_elr
+        self.offline_replicas = [] if offline_replicas is NEW else offline_replicas
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeTopicPartitionsResponseTopic(Message):
     """One entry per topic. (0+)
 
@@ -70,12 +90,7 @@ class DescribeTopicPartitionsResponseTopic(Message):
         topic_authorized_operations: Bit set of what the caller may do; the smallest int32 when unknown.
     """
 
-    error_code: int = 0
-    name: str | None = ""
-    topic_id: UUID = ZERO_UUID
-    is_internal: bool = False
-    partitions: list[DescribeTopicPartitionsResponsePartition] = attrs.Factory(list)
-    topic_authorized_operations: int = -2147483648
+    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -86,8 +101,23 @@ class DescribeTopicPartitionsResponseTopic(Message):
         Field("topic_authorized_operations", "int32", default=-2147483648),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        name: str | None = "",
+        topic_id: UUID = ZERO_UUID,
+        is_internal: bool = False,
+        partitions: list[DescribeTopicPartitionsResponsePartition] = NEW,
+        topic_authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.name = name
+        self.topic_id = topic_id
+        self.is_internal = is_internal
+        self.partitions = [] if partitions is NEW else partitions
+        self.topic_authorized_operations = topic_authorized_operations
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class Cursor(Message):
     """Where the next request goes on, or null at the end. (0+)
 
@@ -96,16 +126,22 @@ class Cursor(Message):
         partition_index: First partition not described.
     """
 
-    topic_name: str = ""
-    partition_index: int = 0
+    __slots__ = ("topic_name", "partition_index")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
         Field("partition_index", "int32"),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partition_index: int = 0,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partition_index = partition_index
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeTopicPartitionsResponse(Message):
     """DescribeTopicPartitionsResponse (response of API 75): versions 0, flexible from 0.
 
@@ -119,12 +155,20 @@ class DescribeTopicPartitionsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    topics: list[DescribeTopicPartitionsResponseTopic] = attrs.Factory(list)
-    next_cursor: Cursor | None = None
+    __slots__ = ("throttle_time_ms", "topics", "next_cursor")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", ignorable=True),
         Field("topics", "[]struct", DescribeTopicPartitionsResponseTopic),
         Field("next_cursor", "struct", Cursor, nullable=(0, OPEN), default=None),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[DescribeTopicPartitionsResponseTopic] = NEW,
+        next_cursor: Cursor | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics
+        self.next_cursor = next_cursor

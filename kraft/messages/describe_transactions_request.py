@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["DescribeTransactionsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribeTransactionsRequest(Message):
     """DescribeTransactionsRequest (request of API 65): versions 0, flexible from 0.
 
@@ -23,6 +20,12 @@ class DescribeTransactionsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    transactional_ids: list[str] = attrs.Factory(list)
+    __slots__ = ("transactional_ids",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("transactional_ids", "[]string"),)
+
+    def __init__(
+        self,
+        transactional_ids: list[str] = NEW,
+    ) -> None:
+        self.transactional_ids = [] if transactional_ids is NEW else transactional_ids

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["DescribeTransactionsResponse", "TopicData", "TransactionState"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class TopicData(Message):
     """Partitions in the transaction. (0+)
 
@@ -20,16 +17,22 @@ class TopicData(Message):
         partitions: Partition numbers.
     """
 
-    topic: str = ""
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic", "string"),
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TransactionState(Message):
     """One entry per transactional id. (0+)
 
@@ -44,14 +47,16 @@ class TransactionState(Message):
         topics: Partitions in the transaction.
     """
 
-    error_code: int = 0
-    transactional_id: str = ""
-    transaction_state: str = ""
-    transaction_timeout_ms: int = 0
-    transaction_start_time_ms: int = 0
-    producer_id: int = 0
-    producer_epoch: int = 0
-    topics: list[TopicData] = attrs.Factory(list)
+    __slots__ = (
+        "error_code",
+        "transactional_id",
+        "transaction_state",
+        "transaction_timeout_ms",
+        "transaction_start_time_ms",
+        "producer_id",
+        "producer_epoch",
+        "topics",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -64,8 +69,27 @@ class TransactionState(Message):
         Field("topics", "[]struct", TopicData),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        transactional_id: str = "",
+        transaction_state: str = "",
+        transaction_timeout_ms: int = 0,
+        transaction_start_time_ms: int = 0,
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        topics: list[TopicData] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.transactional_id = transactional_id
+        self.transaction_state = transaction_state
+        self.transaction_timeout_ms = transaction_timeout_ms
+        self.transaction_start_time_ms = transaction_start_time_ms
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.topics = [] if topics is NEW else topics
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeTransactionsResponse(Message):
     """DescribeTransactionsResponse (response of API 65): versions 0, flexible from 0.
 
@@ -78,10 +102,17 @@ class DescribeTransactionsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    transaction_states: list[TransactionState] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "transaction_states")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("transaction_states", "[]struct", TransactionState),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        transaction_states: list[TransactionState] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.transaction_states = [] if transaction_states is NEW else transaction_states

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["DescribeUserScramCredentialsRequest", "UserName"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class UserName(Message):
     """Users of interest; null or empty for all. (0+)
 
@@ -19,12 +16,17 @@ class UserName(Message):
         name: Name of the user.
     """
 
-    name: str = ""
+    __slots__ = ("name",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("name", "string"),)
 
+    def __init__(
+        self,
+        name: str = "",
+    ) -> None:
+        self.name = name
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeUserScramCredentialsRequest(Message):
     """DescribeUserScramCredentialsRequest (request of API 50): versions 0, flexible from 0.
 
@@ -36,6 +38,12 @@ class DescribeUserScramCredentialsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    users: list[UserName] | None = attrs.Factory(list)
+    __slots__ = ("users",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("users", "[]struct", UserName, nullable=(0, OPEN)),)
+
+    def __init__(
+        self,
+        users: list[UserName] | None = NEW,
+    ) -> None:
+        self.users = [] if users is NEW else users

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["CredentialInfo", "DescribeUserScramCredentialsResponse", "DescribeUserScramCredentialsResult"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class CredentialInfo(Message):
     """What credentials the user has. (0+)
 
@@ -20,16 +17,22 @@ class CredentialInfo(Message):
         iterations: Rounds of hashing used for the credential.
     """
 
-    mechanism: int = 0
-    iterations: int = 0
+    __slots__ = ("mechanism", "iterations")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("mechanism", "int8"),
         Field("iterations", "int32"),
     )
 
+    def __init__(
+        self,
+        mechanism: int = 0,
+        iterations: int = 0,
+    ) -> None:
+        self.mechanism = mechanism
+        self.iterations = iterations
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeUserScramCredentialsResult(Message):
     """One outcome per user. (0+)
 
@@ -40,10 +43,7 @@ class DescribeUserScramCredentialsResult(Message):
         credential_infos: What credentials the user has.
     """
 
-    user: str = ""
-    error_code: int = 0
-    error_message: str | None = ""
-    credential_infos: list[CredentialInfo] = attrs.Factory(list)
+    __slots__ = ("user", "error_code", "error_message", "credential_infos")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("user", "string"),
@@ -52,8 +52,19 @@ class DescribeUserScramCredentialsResult(Message):
         Field("credential_infos", "[]struct", CredentialInfo),
     )
 
+    def __init__(
+        self,
+        user: str = "",
+        error_code: int = 0,
+        error_message: str | None = "",
+        credential_infos: list[CredentialInfo] = NEW,
+    ) -> None:
+        self.user = user
+        self.error_code = error_code
+        self.error_message = error_message
+        self.credential_infos = [] if credential_infos is NEW else credential_infos
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribeUserScramCredentialsResponse(Message):
     """DescribeUserScramCredentialsResponse (response of API 50): versions 0, flexible from 0.
 
@@ -68,10 +79,7 @@ class DescribeUserScramCredentialsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    results: list[DescribeUserScramCredentialsResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "results")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -79,3 +87,15 @@ class DescribeUserScramCredentialsResponse(Message):
         Field("error_message", "string", nullable=(0, OPEN)),
         Field("results", "[]struct", DescribeUserScramCredentialsResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        results: list[DescribeUserScramCredentialsResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.results = [] if results is NEW else results

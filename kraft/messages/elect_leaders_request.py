@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ElectLeadersRequest", "TopicPartitions"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class TopicPartitions(Message):
     """Where to elect, or null for every partition. (0+)
 
@@ -20,16 +17,22 @@ class TopicPartitions(Message):
         partitions: Numbers of the partitions.
     """
 
-    topic: str = ""
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic", "string"),
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ElectLeadersRequest(Message):
     """ElectLeadersRequest (request of API 43): versions 0-2, flexible from 2.
 
@@ -43,12 +46,20 @@ class ElectLeadersRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    election_type: int = 0
-    topic_partitions: list[TopicPartitions] | None = attrs.Factory(list)
-    timeout_ms: int = 60000
+    __slots__ = ("election_type", "topic_partitions", "timeout_ms")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("election_type", "int8", versions=(1, OPEN)),
         Field("topic_partitions", "[]struct", TopicPartitions, nullable=(0, OPEN)),
         Field("timeout_ms", "int32", default=60000),
     )
+
+    def __init__(
+        self,
+        election_type: int = 0,
+        topic_partitions: list[TopicPartitions] | None = NEW,
+        timeout_ms: int = 60000,
+    ) -> None:
+        self.election_type = election_type
+        self.topic_partitions = [] if topic_partitions is NEW else topic_partitions
+        self.timeout_ms = timeout_ms

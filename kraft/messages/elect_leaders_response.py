@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ElectLeadersResponse", "PartitionResult", "ReplicaElectionResult"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionResult(Message):
     """One outcome per partition. (0+)
 
@@ -21,9 +18,7 @@ class PartitionResult(Message):
         error_message: Text explaining the error, or null.
     """
 
-    partition_id: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
+    __slots__ = ("partition_id", "error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_id", "int32"),
@@ -31,8 +26,17 @@ class PartitionResult(Message):
         Field("error_message", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        partition_id: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.partition_id = partition_id
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ReplicaElectionResult(Message):
     """One entry per topic. (0+)
 
@@ -41,16 +45,22 @@ class ReplicaElectionResult(Message):
         partition_result: One outcome per partition.
     """
 
-    topic: str = ""
-    partition_result: list[PartitionResult] = attrs.Factory(list)
+    __slots__ = ("topic", "partition_result")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic", "string"),
         Field("partition_result", "[]struct", PartitionResult),
     )
 
+    def __init__(
+        self,
+        topic: str = "",
+        partition_result: list[PartitionResult] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partition_result = [] if partition_result is NEW else partition_result
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ElectLeadersResponse(Message):
     """ElectLeadersResponse (response of API 43): versions 0-2, flexible from 2.
 
@@ -64,12 +74,20 @@ class ElectLeadersResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    replica_election_results: list[ReplicaElectionResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "replica_election_results")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("error_code", "int16", versions=(1, OPEN)),
         Field("replica_election_results", "[]struct", ReplicaElectionResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        replica_election_results: list[ReplicaElectionResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.replica_election_results = [] if replica_election_results is NEW else replica_election_results

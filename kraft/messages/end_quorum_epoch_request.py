@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["EndQuorumEpochRequest", "LeaderEndpoint", "PartitionData", "ReplicaInfo", "TopicData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ReplicaInfo(Message):
     """Voters in the order they should stand, best first. (1+)
 
@@ -22,16 +19,22 @@ class ReplicaInfo(Message):
         candidate_directory_id (1+): Directory id of the voter.
     """
 
-    candidate_id: int = 0
-    candidate_directory_id: UUID = ZERO_UUID
+    __slots__ = ("candidate_id", "candidate_directory_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("candidate_id", "int32", versions=(1, OPEN)),
         Field("candidate_directory_id", "uuid", versions=(1, OPEN)),
     )
 
+    def __init__(
+        self,
+        candidate_id: int = 0,
+        candidate_directory_id: UUID = ZERO_UUID,
+    ) -> None:
+        self.candidate_id = candidate_id
+        self.candidate_directory_id = candidate_directory_id
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class PartitionData(Message):
     """The partitions of this topic. (0+)
 
@@ -43,11 +46,7 @@ class PartitionData(Message):
         preferred_candidates (1+): Voters in the order they should stand, best first.
     """
 
-    partition_index: int = 0
-    leader_id: int = 0
-    leader_epoch: int = 0
-    preferred_successors: list[int] = attrs.Factory(list)
-    preferred_candidates: list[ReplicaInfo] = attrs.Factory(list)
+    __slots__ = ("partition_index", "leader_id", "leader_epoch", "preferred_successors", "preferred_candidates")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -57,8 +56,21 @@ class PartitionData(Message):
         Field("preferred_candidates", "[]struct", ReplicaInfo, versions=(1, OPEN), ignorable=True),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+        preferred_successors: list[int] = NEW,
+        preferred_candidates: list[ReplicaInfo] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.preferred_successors = [] if preferred_successors is NEW else preferred_successors
+        self.preferred_candidates = [] if preferred_candidates is NEW else preferred_candidates
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicData(Message):
     """One entry per topic. (0+)
 
@@ -67,16 +79,22 @@ class TopicData(Message):
         partitions: The partitions of this topic.
     """
 
-    topic_name: str = ""
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaderEndpoint(Message):
     """Where the leader listens, one entry per listener. (1+)
 
@@ -86,9 +104,7 @@ class LeaderEndpoint(Message):
         port (1+): Port to connect to.
     """
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
+    __slots__ = ("name", "host", "port")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(1, OPEN)),
@@ -96,8 +112,17 @@ class LeaderEndpoint(Message):
         Field("port", "uint16", versions=(1, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class EndQuorumEpochRequest(Message):
     """EndQuorumEpochRequest (request of API 54): versions 0-1, flexible from 1.
 
@@ -113,12 +138,20 @@ class EndQuorumEpochRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    cluster_id: str | None = None
-    topics: list[TopicData] = attrs.Factory(list)
-    leader_endpoints: list[LeaderEndpoint] = attrs.Factory(list)
+    __slots__ = ("cluster_id", "topics", "leader_endpoints")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "string", nullable=(0, OPEN), default=None),
         Field("topics", "[]struct", TopicData),
         Field("leader_endpoints", "[]struct", LeaderEndpoint, versions=(1, OPEN), ignorable=True),
     )
+
+    def __init__(
+        self,
+        cluster_id: str | None = None,
+        topics: list[TopicData] = NEW,
+        leader_endpoints: list[LeaderEndpoint] = NEW,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.topics = [] if topics is NEW else topics
+        self.leader_endpoints = [] if leader_endpoints is NEW else leader_endpoints

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Message
 
 __all__ = ["EndTransactionRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class EndTransactionRecord(Message):
     """EndTransactionRecord (metadata record, type 24): versions 0, flexible from 0."""
 
     API_KEY: ClassVar[int] = 24
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
+
+    __slots__ = ()

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["EndTxnMarker"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class EndTxnMarker(Message):
     """EndTxnMarker (data): versions 0.
 
@@ -23,6 +20,12 @@ class EndTxnMarker(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
 
-    coordinator_epoch: int = 0
+    __slots__ = ("coordinator_epoch",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("coordinator_epoch", "int32"),)
+
+    def __init__(
+        self,
+        coordinator_epoch: int = 0,
+    ) -> None:
+        self.coordinator_epoch = coordinator_epoch

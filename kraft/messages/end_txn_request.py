@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["EndTxnRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class EndTxnRequest(Message):
     """EndTxnRequest (request of API 26): versions 0-5, flexible from 3.
 
@@ -28,10 +25,7 @@ class EndTxnRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    transactional_id: str = ""
-    producer_id: int = 0
-    producer_epoch: int = 0
-    committed: bool = False
+    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "committed")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "string"),
@@ -39,3 +33,15 @@ class EndTxnRequest(Message):
         Field("producer_epoch", "int16"),
         Field("committed", "bool"),
     )
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        committed: bool = False,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.committed = committed

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["EndTxnResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class EndTxnResponse(Message):
     """EndTxnResponse (response of API 26): versions 0-5, flexible from 3.
 
@@ -28,10 +25,7 @@ class EndTxnResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    producer_id: int = -1
-    producer_epoch: int = -1
+    __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -39,3 +33,15 @@ class EndTxnResponse(Message):
         Field("producer_id", "int64", versions=(5, OPEN), default=-1, ignorable=True),
         Field("producer_epoch", "int16", versions=(5, OPEN), default=-1, ignorable=True),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        producer_id: int = -1,
+        producer_epoch: int = -1,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch

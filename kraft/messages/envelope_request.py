@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["EnvelopeRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class EnvelopeRequest(Message):
     """EnvelopeRequest (request of API 58): versions 0, flexible from 0.
 
@@ -25,12 +22,20 @@ class EnvelopeRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    request_data: bytes = b""
-    request_principal: bytes | None = b""
-    client_host_address: bytes = b""
+    __slots__ = ("request_data", "request_principal", "client_host_address")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("request_data", "bytes"),
         Field("request_principal", "bytes", nullable=(0, OPEN)),
         Field("client_host_address", "bytes"),
     )
+
+    def __init__(
+        self,
+        request_data: bytes = b"",
+        request_principal: bytes | None = b"",
+        client_host_address: bytes = b"",
+    ) -> None:
+        self.request_data = request_data
+        self.request_principal = request_principal
+        self.client_host_address = client_host_address

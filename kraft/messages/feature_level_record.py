@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["FeatureLevelRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class FeatureLevelRecord(Message):
     """FeatureLevelRecord (metadata record, type 12): versions 0, flexible from 0.
 
@@ -24,10 +21,17 @@ class FeatureLevelRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    name: str = ""
-    feature_level: int = 0
+    __slots__ = ("name", "feature_level")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("feature_level", "int16"),
     )
+
+    def __init__(
+        self,
+        name: str = "",
+        feature_level: int = 0,
+    ) -> None:
+        self.name = name
+        self.feature_level = feature_level

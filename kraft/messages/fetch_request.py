@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["FetchPartition", "FetchRequest", "FetchTopic", "ForgottenTopic", "ReplicaState"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ReplicaState(Message):
     """Who the follower is; left out by consumers. (15+)
 
@@ -22,16 +19,22 @@ class ReplicaState(Message):
         replica_epoch (15+): Follower's broker epoch, -1 if it has none.
     """
 
-    replica_id: int = -1
-    replica_epoch: int = -1
+    __slots__ = ("replica_id", "replica_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("replica_id", "int32", versions=(15, OPEN), default=-1),
         Field("replica_epoch", "int64", versions=(15, OPEN), default=-1),
     )
 
+    def __init__(
+        self,
+        replica_id: int = -1,
+        replica_epoch: int = -1,
+    ) -> None:
+        self.replica_id = replica_id
+        self.replica_epoch = replica_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class FetchPartition(Message):
     """Partitions to read. (0+)
 
@@ -46,14 +49,16 @@ class FetchPartition(Message):
         high_watermark (18+): Follower's high watermark: -1 if unknown, the greatest int64 if it does not take part.
     """
 
-    partition: int = 0
-    current_leader_epoch: int = -1
-    fetch_offset: int = 0
-    last_fetched_epoch: int = -1
-    log_start_offset: int = -1
-    partition_max_bytes: int = 0
-    replica_directory_id: UUID = ZERO_UUID
-    high_watermark: int = 9223372036854775807
+    __slots__ = (
+        "partition",
+        "current_leader_epoch",
+        "fetch_offset",
+        "last_fetched_epoch",
+        "log_start_offset",
+        "partition_max_bytes",
+        "replica_directory_id",
+        "high_watermark",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition", "int32"),
@@ -74,8 +79,27 @@ class FetchPartition(Message):
         ),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,
+        current_leader_epoch: int = -1,
+        fetch_offset: int = 0,
+        last_fetched_epoch: int = -1,
+        log_start_offset: int = -1,
+        partition_max_bytes: int = 0,
+        replica_directory_id: UUID = ZERO_UUID,
+        high_watermark: int = 9223372036854775807,
+    ) -> None:
+        self.partition = partition
+        self.current_leader_epoch = current_leader_epoch
+        self.fetch_offset = fetch_offset
+        self.last_fetched_epoch = last_fetched_epoch
+        self.log_start_offset = log_start_offset
+        self.partition_max_bytes = partition_max_bytes
+        self.replica_directory_id = replica_directory_id
+        self.high_watermark = high_watermark
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class FetchTopic(Message):
     """Topics to read; in a session only what changed. (0+)
 
@@ -85,9 +109,7 @@ class FetchTopic(Message):
         partitions: Partitions to read.
     """
 
-    topic: str = ""
-    topic_id: UUID = ZERO_UUID
-    partitions: list[FetchPartition] = attrs.Factory(list)
+    __slots__ = ("topic", "topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic", "string", versions=(0, 12), ignorable=True),
@@ -95,8 +117,17 @@ class FetchTopic(Message):
         Field("partitions", "[]struct", FetchPartition),
     )
 
+    def __init__(
+        self,
+        topic: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[FetchPartition] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ForgottenTopic(Message):
     """Partitions that leave the session. (7+)
 
@@ -106,9 +137,7 @@ class ForgottenTopic(Message):
         partitions (7+): Partition numbers.
     """
 
-    topic: str = ""
-    topic_id: UUID = ZERO_UUID
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic", "topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic", "string", versions=(7, 12), ignorable=True),
@@ -116,8 +145,17 @@ class ForgottenTopic(Message):
         Field("partitions", "[]int32", versions=(7, OPEN)),
     )
 
+    def __init__(
+        self,
+        topic: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class FetchRequest(Message):
     """FetchRequest (request of API 1): versions 0-18, flexible from 12.
 
@@ -145,18 +183,20 @@ class FetchRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 18)
     FLEXIBLE_FROM: ClassVar[int] = 12
 
-    cluster_id: str | None = None
-    replica_id: int = -1
-    replica_state: ReplicaState = attrs.Factory(ReplicaState)
-    max_wait_ms: int = 0
-    min_bytes: int = 0
-    max_bytes: int = 2147483647
-    isolation_level: int = 0
-    session_id: int = 0
-    session_epoch: int = -1
-    topics: list[FetchTopic] = attrs.Factory(list)
-    forgotten_topics_data: list[ForgottenTopic] = attrs.Factory(list)
-    rack_id: str = ""
+    __slots__ = (
+        "cluster_id",
+        "replica_id",
+        "replica_state",
+        "max_wait_ms",
+        "min_bytes",
+        "max_bytes",
+        "isolation_level",
+        "session_id",
+        "session_epoch",
+        "topics",
+        "forgotten_topics_data",
+        "rack_id",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field(
@@ -181,3 +221,31 @@ class FetchRequest(Message):
         Field("forgotten_topics_data", "[]struct", ForgottenTopic, versions=(7, OPEN)),
         Field("rack_id", "string", versions=(11, OPEN), ignorable=True),
     )
+
+    def __init__(
+        self,
+        cluster_id: str | None = None,
+        replica_id: int = -1,
+        replica_state: ReplicaState = NEW,
+        max_wait_ms: int = 0,
+        min_bytes: int = 0,
+        max_bytes: int = 2147483647,
+        isolation_level: int = 0,
+        session_id: int = 0,
+        session_epoch: int = -1,
+        topics: list[FetchTopic] = NEW,
+        forgotten_topics_data: list[ForgottenTopic] = NEW,
+        rack_id: str = "",
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.replica_id = replica_id
+        self.replica_state = ReplicaState() if replica_state is NEW else replica_state
+        self.max_wait_ms = max_wait_ms
+        self.min_bytes = min_bytes
+        self.max_bytes = max_bytes
+        self.isolation_level = isolation_level
+        self.session_id = session_id
+        self.session_epoch = session_epoch
+        self.topics = [] if topics is NEW else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is NEW else forgotten_topics_data
+        self.rack_id = rack_id

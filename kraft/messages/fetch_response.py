@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.splice import Records
 from kraft.wire.uuids import ZERO_UUID
 
@@ -23,7 +21,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class EpochEndOffset(Message):
     """Where the follower's log leaves the leader's; the follower truncates and asks again. (12+)
 
@@ -32,16 +29,22 @@ class EpochEndOffset(Message):
         end_offset (12+): Offset after the last record of that epoch.
     """
 
-    epoch: int = -1
-    end_offset: int = -1
+    __slots__ = ("epoch", "end_offset")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("epoch", "int32", versions=(12, OPEN), default=-1),
         Field("end_offset", "int64", versions=(12, OPEN), default=-1),
     )
 
+    def __init__(
+        self,
+        epoch: int = -1,
+        end_offset: int = -1,
+    ) -> None:
+        self.epoch = epoch
+        self.end_offset = end_offset
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaderIdAndEpoch(Message):
     """Leader the reader should turn to. (12+)
 
@@ -50,16 +53,22 @@ class LeaderIdAndEpoch(Message):
         leader_epoch (12+): Newest leader epoch known here.
     """
 
-    leader_id: int = -1
-    leader_epoch: int = -1
+    __slots__ = ("leader_id", "leader_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("leader_id", "int32", versions=(12, OPEN), default=-1),
         Field("leader_epoch", "int32", versions=(12, OPEN), default=-1),
     )
 
+    def __init__(
+        self,
+        leader_id: int = -1,
+        leader_epoch: int = -1,
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class SnapshotId(Message):
     """Snapshot to load first, because the log no longer reaches back to the fetch offset. (12+)
 
@@ -68,16 +77,22 @@ class SnapshotId(Message):
         epoch (12+): Epoch of the last record in the snapshot.
     """
 
-    end_offset: int = -1
-    epoch: int = -1
+    __slots__ = ("end_offset", "epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("end_offset", "int64", versions=(12, OPEN), default=-1),
         Field("epoch", "int32", versions=(12, OPEN), default=-1),
     )
 
+    def __init__(
+        self,
+        end_offset: int = -1,
+        epoch: int = -1,
+    ) -> None:
+        self.end_offset = end_offset
+        self.epoch = epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AbortedTransaction(Message):
     """Aborted transactions among the records, null below read_committed. (4+)
 
@@ -86,16 +101,22 @@ class AbortedTransaction(Message):
         first_offset (4+): Its first offset.
     """
 
-    producer_id: int = 0
-    first_offset: int = 0
+    __slots__ = ("producer_id", "first_offset")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("producer_id", "int64", versions=(4, OPEN)),
         Field("first_offset", "int64", versions=(4, OPEN)),
     )
 
+    def __init__(
+        self,
+        producer_id: int = 0,
+        first_offset: int = 0,
+    ) -> None:
+        self.producer_id = producer_id
+        self.first_offset = first_offset
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class PartitionData(Message):
     """Records per partition. (0+)
 
@@ -113,17 +134,19 @@ class PartitionData(Message):
         records: Record batches; the last one may be cut short.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
-    high_watermark: int = 0
-    last_stable_offset: int = -1
-    log_start_offset: int = -1
-    diverging_epoch: EpochEndOffset = attrs.Factory(EpochEndOffset)
-    current_leader: LeaderIdAndEpoch = attrs.Factory(LeaderIdAndEpoch)
-    snapshot_id: SnapshotId = attrs.Factory(SnapshotId)
-    aborted_transactions: list[AbortedTransaction] | None = attrs.Factory(list)
-    preferred_read_replica: int = -1
-    records: Records = None
+    __slots__ = (
+        "partition_index",
+        "error_code",
+        "high_watermark",
+        "last_stable_offset",
+        "log_start_offset",
+        "diverging_epoch",
+        "current_leader",
+        "snapshot_id",
+        "aborted_transactions",
+        "preferred_read_replica",
+        "records",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -146,8 +169,33 @@ class PartitionData(Message):
         Field("records", "records", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        high_watermark: int = 0,
+        last_stable_offset: int = -1,
+        log_start_offset: int = -1,
+        diverging_epoch: EpochEndOffset = NEW,
+        current_leader: LeaderIdAndEpoch = NEW,
+        snapshot_id: SnapshotId = NEW,
+        aborted_transactions: list[AbortedTransaction] | None = NEW,
+        preferred_read_replica: int = -1,
+        records: Records = None,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.high_watermark = high_watermark
+        self.last_stable_offset = last_stable_offset
+        self.log_start_offset = log_start_offset
+        self.diverging_epoch = EpochEndOffset() if diverging_epoch is NEW else diverging_epoch
+        self.current_leader = LeaderIdAndEpoch() if current_leader is NEW else current_leader
+        self.snapshot_id = SnapshotId() if snapshot_id is NEW else snapshot_id
+        self.aborted_transactions = [] if aborted_transactions is NEW else aborted_transactions
+        self.preferred_read_replica = preferred_read_replica
+        self.records = records
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class FetchableTopicResponse(Message):
     """Records per topic. (0+)
 
@@ -157,9 +205,7 @@ class FetchableTopicResponse(Message):
         partitions: Records per partition.
     """
 
-    topic: str = ""
-    topic_id: UUID = ZERO_UUID
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic", "topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic", "string", versions=(0, 12), ignorable=True),
@@ -167,8 +213,17 @@ class FetchableTopicResponse(Message):
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class NodeEndpoint(Message):
     """Addresses of every leader named in CurrentLeader. (16+)
 
@@ -179,10 +234,7 @@ class NodeEndpoint(Message):
         rack (16+): Rack, null if it has none.
     """
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+    __slots__ = ("node_id", "host", "port", "rack")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("node_id", "int32", versions=(16, OPEN)),
@@ -191,8 +243,19 @@ class NodeEndpoint(Message):
         Field("rack", "string", versions=(16, OPEN), nullable=(16, OPEN), default=None),
     )
 
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class FetchResponse(Message):
     """FetchResponse (response of API 1): versions 0-18, flexible from 12.
 
@@ -211,11 +274,7 @@ class FetchResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 18)
     FLEXIBLE_FROM: ClassVar[int] = 12
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    session_id: int = 0
-    responses: list[FetchableTopicResponse] = attrs.Factory(list)
-    node_endpoints: list[NodeEndpoint] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses", "node_endpoints")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(1, OPEN), ignorable=True),
@@ -224,3 +283,17 @@ class FetchResponse(Message):
         Field("responses", "[]struct", FetchableTopicResponse),
         Field("node_endpoints", "[]struct", NodeEndpoint, versions=(16, OPEN), tag=0, tagged=(16, OPEN)),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        session_id: int = 0,
+        responses: list[FetchableTopicResponse] = NEW,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.session_id = session_id
+        self.responses = [] if responses is NEW else responses
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints

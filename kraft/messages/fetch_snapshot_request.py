@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["FetchSnapshotRequest", "PartitionSnapshot", "SnapshotId", "TopicSnapshot"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class SnapshotId(Message):
     """The snapshot, named by where it ends. (0+)
 
@@ -22,16 +19,22 @@ class SnapshotId(Message):
         epoch: Epoch of the last record in the snapshot.
     """
 
-    end_offset: int = 0
-    epoch: int = 0
+    __slots__ = ("end_offset", "epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("end_offset", "int64"),
         Field("epoch", "int32"),
     )
 
+    def __init__(
+        self,
+        end_offset: int = 0,
+        epoch: int = 0,
+    ) -> None:
+        self.end_offset = end_offset
+        self.epoch = epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class PartitionSnapshot(Message):
     """The partitions of this topic. (0+)
 
@@ -43,11 +46,7 @@ class PartitionSnapshot(Message):
         replica_directory_id (1+): Directory id of the replica.
     """
 
-    partition: int = 0
-    current_leader_epoch: int = 0
-    snapshot_id: SnapshotId = attrs.Factory(SnapshotId)
-    position: int = 0
-    replica_directory_id: UUID = ZERO_UUID
+    __slots__ = ("partition", "current_leader_epoch", "snapshot_id", "position", "replica_directory_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition", "int32"),
@@ -57,8 +56,21 @@ class PartitionSnapshot(Message):
         Field("replica_directory_id", "uuid", versions=(1, OPEN), tag=0, tagged=(1, OPEN), ignorable=True),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,
+        current_leader_epoch: int = 0,
+        snapshot_id: SnapshotId = NEW,
+        position: int = 0,
+        replica_directory_id: UUID = ZERO_UUID,
+    ) -> None:
+        self.partition = partition
+        self.current_leader_epoch = current_leader_epoch
+        self.snapshot_id = SnapshotId() if snapshot_id is NEW else snapshot_id
+        self.position = position
+        self.replica_directory_id = replica_directory_id
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicSnapshot(Message):
     """One entry per topic. (0+)
 
@@ -67,16 +79,22 @@ class TopicSnapshot(Message):
         partitions: The partitions of this topic.
     """
 
-    name: str = ""
-    partitions: list[PartitionSnapshot] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", PartitionSnapshot),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[PartitionSnapshot] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class FetchSnapshotRequest(Message):
     """FetchSnapshotRequest (request of API 59): versions 0-1, flexible from 0.
 
@@ -93,10 +111,7 @@ class FetchSnapshotRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    cluster_id: str | None = None
-    replica_id: int = -1
-    max_bytes: int = 2147483647
-    topics: list[TopicSnapshot] = attrs.Factory(list)
+    __slots__ = ("cluster_id", "replica_id", "max_bytes", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "string", nullable=(0, OPEN), tag=0, tagged=(0, OPEN), default=None),
@@ -104,3 +119,15 @@ class FetchSnapshotRequest(Message):
         Field("max_bytes", "int32", default=2147483647),
         Field("topics", "[]struct", TopicSnapshot),
     )
+
+    def __init__(
+        self,
+        cluster_id: str | None = None,
+        replica_id: int = -1,
+        max_bytes: int = 2147483647,
+        topics: list[TopicSnapshot] = NEW,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.replica_id = replica_id
+        self.max_bytes = max_bytes
+        self.topics = [] if topics is NEW else topics

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.splice import Records
 
 __all__ = [
@@ -19,7 +17,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class SnapshotId(Message):
     """The snapshot, named by where it ends. (0+)
 
@@ -28,16 +25,22 @@ class SnapshotId(Message):
         epoch: Epoch of the last record in the snapshot.
     """
 
-    end_offset: int = 0
-    epoch: int = 0
+    __slots__ = ("end_offset", "epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("end_offset", "int64"),
         Field("epoch", "int32"),
     )
 
+    def __init__(
+        self,
+        end_offset: int = 0,
+        epoch: int = 0,
+    ) -> None:
+        self.end_offset = end_offset
+        self.epoch = epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaderIdAndEpoch(Message):
     """The leader this server knows of, when the request went to another. (0+)
 
@@ -46,16 +49,22 @@ class LeaderIdAndEpoch(Message):
         leader_epoch: Epoch of the partition's leadership.
     """
 
-    leader_id: int = 0
-    leader_epoch: int = 0
+    __slots__ = ("leader_id", "leader_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("leader_id", "int32"),
         Field("leader_epoch", "int32"),
     )
 
+    def __init__(
+        self,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class PartitionSnapshot(Message):
     """The partitions of this topic. (0+)
 
@@ -69,13 +78,7 @@ class PartitionSnapshot(Message):
         unaligned_records: Bytes of the snapshot; may begin and end inside a batch.
     """
 
-    index: int = 0
-    error_code: int = 0
-    snapshot_id: SnapshotId = attrs.Factory(SnapshotId)
-    current_leader: LeaderIdAndEpoch = attrs.Factory(LeaderIdAndEpoch)
-    size: int = 0
-    position: int = 0
-    unaligned_records: Records = None
+    __slots__ = ("index", "error_code", "snapshot_id", "current_leader", "size", "position", "unaligned_records")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("index", "int32"),
@@ -87,8 +90,25 @@ class PartitionSnapshot(Message):
         Field("unaligned_records", "records"),
     )
 
+    def __init__(
+        self,
+        index: int = 0,
+        error_code: int = 0,
+        snapshot_id: SnapshotId = NEW,
+        current_leader: LeaderIdAndEpoch = NEW,
+        size: int = 0,
+        position: int = 0,
+        unaligned_records: Records = None,
+    ) -> None:
+        self.index = index
+        self.error_code = error_code
+        self.snapshot_id = SnapshotId() if snapshot_id is NEW else snapshot_id
+        self.current_leader = LeaderIdAndEpoch() if current_leader is NEW else current_leader
+        self.size = size
+        self.position = position
+        self.unaligned_records = unaligned_records
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicSnapshot(Message):
     """One entry per topic. (0+)
 
@@ -97,16 +117,22 @@ class TopicSnapshot(Message):
         partitions: The partitions of this topic.
     """
 
-    name: str = ""
-    partitions: list[PartitionSnapshot] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", PartitionSnapshot),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[PartitionSnapshot] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class NodeEndpoint(Message):
     """Where to reach the nodes that the response names as leader. (1+)
 
@@ -116,9 +142,7 @@ class NodeEndpoint(Message):
         port (1+): Port to connect to.
     """
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
+    __slots__ = ("node_id", "host", "port")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("node_id", "int32", versions=(1, OPEN)),
@@ -126,8 +150,17 @@ class NodeEndpoint(Message):
         Field("port", "uint16", versions=(1, OPEN)),
     )
 
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class FetchSnapshotResponse(Message):
     """FetchSnapshotResponse (response of API 59): versions 0-1, flexible from 0.
 
@@ -142,10 +175,7 @@ class FetchSnapshotResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    topics: list[TopicSnapshot] = attrs.Factory(list)
-    node_endpoints: list[NodeEndpoint] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "topics", "node_endpoints")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", ignorable=True),
@@ -153,3 +183,15 @@ class FetchSnapshotResponse(Message):
         Field("topics", "[]struct", TopicSnapshot),
         Field("node_endpoints", "[]struct", NodeEndpoint, versions=(1, OPEN), tag=0, tagged=(1, OPEN)),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        topics: list[TopicSnapshot] = NEW,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.topics = [] if topics is NEW else topics
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["FindCoordinatorRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class FindCoordinatorRequest(Message):
     """FindCoordinatorRequest (request of API 10): versions 0-6, flexible from 3.
 
@@ -27,12 +24,20 @@ class FindCoordinatorRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 6)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    key: str = ""
-    key_type: int = 0
-    coordinator_keys: list[str] = attrs.Factory(list)
+    __slots__ = ("key", "key_type", "coordinator_keys")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("key", "string", versions=(0, 3)),
         Field("key_type", "int8", versions=(1, OPEN)),
         Field("coordinator_keys", "[]string", versions=(4, OPEN)),
     )
+
+    def __init__(
+        self,
+        key: str = "",
+        key_type: int = 0,
+        coordinator_keys: list[str] = NEW,
+    ) -> None:
+        self.key = key
+        self.key_type = key_type
+        self.coordinator_keys = [] if coordinator_keys is NEW else coordinator_keys

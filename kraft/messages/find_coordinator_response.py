@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["Coordinator", "FindCoordinatorResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class Coordinator(Message):
     """Answer per key. (4+)
 
@@ -24,12 +21,7 @@ class Coordinator(Message):
         error_message (4+): More about the error, or null.
     """
 
-    key: str = ""
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
+    __slots__ = ("key", "node_id", "host", "port", "error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("key", "string", versions=(4, OPEN)),
@@ -40,8 +32,23 @@ class Coordinator(Message):
         Field("error_message", "string", versions=(4, OPEN), nullable=(4, OPEN), ignorable=True),
     )
 
+    def __init__(
+        self,
+        key: str = "",
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.key = key
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class FindCoordinatorResponse(Message):
     """FindCoordinatorResponse (response of API 10): versions 0-6, flexible from 3.
 
@@ -61,13 +68,7 @@ class FindCoordinatorResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 6)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    coordinators: list[Coordinator] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "node_id", "host", "port", "coordinators")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(1, OPEN), ignorable=True),
@@ -78,3 +79,21 @@ class FindCoordinatorResponse(Message):
         Field("port", "int32", versions=(0, 3)),
         Field("coordinators", "[]struct", Coordinator, versions=(4, OPEN)),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        coordinators: list[Coordinator] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.coordinators = [] if coordinators is NEW else coordinators

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["GroupMetadataKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class GroupMetadataKey(Message):
     """GroupMetadataKey (data): versions 2.
 
@@ -23,6 +20,12 @@ class GroupMetadataKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (2, 2)
 
-    group: str = ""
+    __slots__ = ("group",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group", "string", versions=(2, OPEN)),)
+
+    def __init__(
+        self,
+        group: str = "",
+    ) -> None:
+        self.group = group

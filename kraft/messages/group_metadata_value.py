@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["GroupMetadataValue", "MemberMetadata"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class MemberMetadata(Message):
     """Members. (0+)
 
@@ -26,14 +23,16 @@ class MemberMetadata(Message):
         assignment: Its share.
     """
 
-    member_id: str = ""
-    group_instance_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
-    rebalance_timeout: int = -1
-    session_timeout: int = 0
-    subscription: bytes = b""
-    assignment: bytes = b""
+    __slots__ = (
+        "member_id",
+        "group_instance_id",
+        "client_id",
+        "client_host",
+        "rebalance_timeout",
+        "session_timeout",
+        "subscription",
+        "assignment",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("member_id", "string"),
@@ -46,8 +45,27 @@ class MemberMetadata(Message):
         Field("assignment", "bytes"),
     )
 
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        client_id: str = "",
+        client_host: str = "",
+        rebalance_timeout: int = -1,
+        session_timeout: int = 0,
+        subscription: bytes = b"",
+        assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout = rebalance_timeout
+        self.session_timeout = session_timeout
+        self.subscription = subscription
+        self.assignment = assignment
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class GroupMetadataValue(Message):
     """GroupMetadataValue (data): versions 0-4, flexible from 4.
 
@@ -65,12 +83,7 @@ class GroupMetadataValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    protocol_type: str = ""
-    generation: int = 0
-    protocol: str | None = ""
-    leader: str | None = ""
-    current_state_timestamp: int = -1
-    members: list[MemberMetadata] = attrs.Factory(list)
+    __slots__ = ("protocol_type", "generation", "protocol", "leader", "current_state_timestamp", "members")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("protocol_type", "string"),
@@ -80,3 +93,19 @@ class GroupMetadataValue(Message):
         Field("current_state_timestamp", "int64", versions=(2, OPEN), default=-1, ignorable=True),
         Field("members", "[]struct", MemberMetadata),
     )
+
+    def __init__(
+        self,
+        protocol_type: str = "",
+        generation: int = 0,
+        protocol: str | None = "",
+        leader: str | None = "",
+        current_state_timestamp: int = -1,
+        members: list[MemberMetadata] = NEW,
+    ) -> None:
+        self.protocol_type = protocol_type
+        self.generation = generation
+        self.protocol = protocol
+        self.leader = leader
+        self.current_state_timestamp = current_state_timestamp
+        self.members = [] if members is NEW else members

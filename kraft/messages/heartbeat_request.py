@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["HeartbeatRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class HeartbeatRequest(Message):
     """HeartbeatRequest (request of API 12): versions 0-4, flexible from 4.
 
@@ -28,10 +25,7 @@ class HeartbeatRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    group_id: str = ""
-    generation_id: int = 0
-    member_id: str = ""
-    group_instance_id: str | None = None
+    __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
@@ -39,3 +33,15 @@ class HeartbeatRequest(Message):
         Field("member_id", "string"),
         Field("group_instance_id", "string", versions=(3, OPEN), nullable=(3, OPEN), default=None),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        generation_id: int = 0,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.generation_id = generation_id
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["HeartbeatResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class HeartbeatResponse(Message):
     """HeartbeatResponse (response of API 12): versions 0-4, flexible from 4.
 
@@ -24,10 +21,17 @@ class HeartbeatResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
+    __slots__ = ("throttle_time_ms", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(1, OPEN), ignorable=True),
         Field("error_code", "int16"),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["AlterConfigsResource", "AlterableConfig", "IncrementalAlterConfigsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AlterableConfig(Message):
     """The changes to this resource's settings. (0+)
 
@@ -21,9 +18,7 @@ class AlterableConfig(Message):
         value: Operand of the change, or null.
     """
 
-    name: str = ""
-    config_operation: int = 0
-    value: str | None = ""
+    __slots__ = ("name", "config_operation", "value")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -31,8 +26,17 @@ class AlterableConfig(Message):
         Field("value", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        config_operation: int = 0,
+        value: str | None = "",
+    ) -> None:
+        self.name = name
+        self.config_operation = config_operation
+        self.value = value
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AlterConfigsResource(Message):
     """The resources to change. (0+)
 
@@ -42,9 +46,7 @@ class AlterConfigsResource(Message):
         configs: The changes to this resource's settings.
     """
 
-    resource_type: int = 0
-    resource_name: str = ""
-    configs: list[AlterableConfig] = attrs.Factory(list)
+    __slots__ = ("resource_type", "resource_name", "configs")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resource_type", "int8"),
@@ -52,8 +54,17 @@ class AlterConfigsResource(Message):
         Field("configs", "[]struct", AlterableConfig),
     )
 
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        configs: list[AlterableConfig] = NEW,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configs = [] if configs is NEW else configs
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class IncrementalAlterConfigsRequest(Message):
     """IncrementalAlterConfigsRequest (request of API 44): versions 0-1, flexible from 1.
 
@@ -66,10 +77,17 @@ class IncrementalAlterConfigsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    resources: list[AlterConfigsResource] = attrs.Factory(list)
-    validate_only: bool = False
+    __slots__ = ("resources", "validate_only")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resources", "[]struct", AlterConfigsResource),
         Field("validate_only", "bool"),
     )
+
+    def __init__(
+        self,
+        resources: list[AlterConfigsResource] = NEW,
+        validate_only: bool = False,
+    ) -> None:
+        self.resources = [] if resources is NEW else resources
+        self.validate_only = validate_only

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["AlterConfigsResourceResponse", "IncrementalAlterConfigsResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AlterConfigsResourceResponse(Message):
     """One outcome per resource. (0+)
 
@@ -22,10 +19,7 @@ class AlterConfigsResourceResponse(Message):
         resource_name: Name of the resource.
     """
 
-    error_code: int = 0
-    error_message: str | None = ""
-    resource_type: int = 0
-    resource_name: str = ""
+    __slots__ = ("error_code", "error_message", "resource_type", "resource_name")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -34,8 +28,19 @@ class AlterConfigsResourceResponse(Message):
         Field("resource_name", "string"),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        resource_type: int = 0,
+        resource_name: str = "",
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class IncrementalAlterConfigsResponse(Message):
     """IncrementalAlterConfigsResponse (response of API 44): versions 0-1, flexible from 1.
 
@@ -48,10 +53,17 @@ class IncrementalAlterConfigsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    throttle_time_ms: int = 0
-    responses: list[AlterConfigsResourceResponse] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "responses")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("responses", "[]struct", AlterConfigsResourceResponse),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        responses: list[AlterConfigsResourceResponse] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.responses = [] if responses is NEW else responses

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["InitProducerIdRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class InitProducerIdRequest(Message):
     """InitProducerIdRequest (request of API 22): versions 0-5, flexible from 2.
 
@@ -29,10 +26,7 @@ class InitProducerIdRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    transactional_id: str | None = ""
-    transaction_timeout_ms: int = 0
-    producer_id: int = -1
-    producer_epoch: int = -1
+    __slots__ = ("transactional_id", "transaction_timeout_ms", "producer_id", "producer_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "string", nullable=(0, OPEN)),
@@ -40,3 +34,15 @@ class InitProducerIdRequest(Message):
         Field("producer_id", "int64", versions=(3, OPEN), default=-1),
         Field("producer_epoch", "int16", versions=(3, OPEN), default=-1),
     )
+
+    def __init__(
+        self,
+        transactional_id: str | None = "",
+        transaction_timeout_ms: int = 0,
+        producer_id: int = -1,
+        producer_epoch: int = -1,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.transaction_timeout_ms = transaction_timeout_ms
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["InitProducerIdResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class InitProducerIdResponse(Message):
     """InitProducerIdResponse (response of API 22): versions 0-5, flexible from 2.
 
@@ -26,10 +23,7 @@ class InitProducerIdResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    producer_id: int = -1
-    producer_epoch: int = 0
+    __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", ignorable=True),
@@ -37,3 +31,15 @@ class InitProducerIdResponse(Message):
         Field("producer_id", "int64", default=-1),
         Field("producer_epoch", "int16"),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        producer_id: int = -1,
+        producer_epoch: int = 0,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch

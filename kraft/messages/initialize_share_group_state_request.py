@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["InitializeShareGroupStateRequest", "InitializeStateData", "PartitionData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionData(Message):
     """Partitions of the topic. (0+)
 
@@ -23,9 +20,7 @@ class PartitionData(Message):
         start_offset: First offset that the group still has to process, -1 if it is not known.
     """
 
-    partition: int = 0
-    state_epoch: int = 0
-    start_offset: int = 0
+    __slots__ = ("partition", "state_epoch", "start_offset")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition", "int32"),
@@ -33,8 +28,17 @@ class PartitionData(Message):
         Field("start_offset", "int64"),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,
+        state_epoch: int = 0,
+        start_offset: int = 0,
+    ) -> None:
+        self.partition = partition
+        self.state_epoch = state_epoch
+        self.start_offset = start_offset
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class InitializeStateData(Message):
     """Topics of the share partitions. (0+)
 
@@ -43,16 +47,22 @@ class InitializeStateData(Message):
         partitions: Partitions of the topic.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class InitializeShareGroupStateRequest(Message):
     """InitializeShareGroupStateRequest (request of API 83): versions 0, flexible from 0.
 
@@ -65,10 +75,17 @@ class InitializeShareGroupStateRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[InitializeStateData] = attrs.Factory(list)
+    __slots__ = ("group_id", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
         Field("topics", "[]struct", InitializeStateData),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[InitializeStateData] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["JoinGroupRequest", "JoinGroupRequestProtocol"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class JoinGroupRequestProtocol(Message):
     """Protocols this member can run, best first. (0+)
 
@@ -20,16 +17,22 @@ class JoinGroupRequestProtocol(Message):
         metadata: What the member tells the leader under this protocol.
     """
 
-    name: str = ""
-    metadata: bytes = b""
+    __slots__ = ("name", "metadata")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("metadata", "bytes"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        metadata: bytes = b"",
+    ) -> None:
+        self.name = name
+        self.metadata = metadata
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class JoinGroupRequest(Message):
     """JoinGroupRequest (request of API 11): versions 0-9, flexible from 6.
 
@@ -52,14 +55,16 @@ class JoinGroupRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 9)
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    group_id: str = ""
-    session_timeout_ms: int = 0
-    rebalance_timeout_ms: int = -1
-    member_id: str = ""
-    group_instance_id: str | None = None
-    protocol_type: str = ""
-    protocols: list[JoinGroupRequestProtocol] = attrs.Factory(list)
-    reason: str | None = None
+    __slots__ = (
+        "group_id",
+        "session_timeout_ms",
+        "rebalance_timeout_ms",
+        "member_id",
+        "group_instance_id",
+        "protocol_type",
+        "protocols",
+        "reason",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
@@ -71,3 +76,23 @@ class JoinGroupRequest(Message):
         Field("protocols", "[]struct", JoinGroupRequestProtocol),
         Field("reason", "string", versions=(8, OPEN), nullable=(8, OPEN), default=None, ignorable=True),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        session_timeout_ms: int = 0,
+        rebalance_timeout_ms: int = -1,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        protocol_type: str = "",
+        protocols: list[JoinGroupRequestProtocol] = NEW,
+        reason: str | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.session_timeout_ms = session_timeout_ms
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.protocol_type = protocol_type
+        self.protocols = [] if protocols is NEW else protocols
+        self.reason = reason

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["JoinGroupResponse", "JoinGroupResponseMember"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class JoinGroupResponseMember(Message):
     """All members, to the leader alone. (0+)
 
@@ -21,9 +18,7 @@ class JoinGroupResponseMember(Message):
         metadata: What the member said under the chosen protocol.
     """
 
-    member_id: str = ""
-    group_instance_id: str | None = None
-    metadata: bytes = b""
+    __slots__ = ("member_id", "group_instance_id", "metadata")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("member_id", "string"),
@@ -31,8 +26,17 @@ class JoinGroupResponseMember(Message):
         Field("metadata", "bytes"),
     )
 
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        metadata: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.metadata = metadata
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class JoinGroupResponse(Message):
     """JoinGroupResponse (response of API 11): versions 0-9, flexible from 6.
 
@@ -54,15 +58,17 @@ class JoinGroupResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 9)
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    generation_id: int = -1
-    protocol_type: str | None = None
-    protocol_name: str | None = ""
-    leader: str = ""
-    skip_assignment: bool = False
-    member_id: str = ""
-    members: list[JoinGroupResponseMember] = attrs.Factory(list)
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "generation_id",
+        "protocol_type",
+        "protocol_name",
+        "leader",
+        "skip_assignment",
+        "member_id",
+        "members",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(2, OPEN), ignorable=True),
@@ -75,3 +81,25 @@ class JoinGroupResponse(Message):
         Field("member_id", "string"),
         Field("members", "[]struct", JoinGroupResponseMember),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        generation_id: int = -1,
+        protocol_type: str | None = None,
+        protocol_name: str | None = "",
+        leader: str = "",
+        skip_assignment: bool = False,
+        member_id: str = "",
+        members: list[JoinGroupResponseMember] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.generation_id = generation_id
+        self.protocol_type = protocol_type
+        self.protocol_name = protocol_name
+        self.leader = leader
+        self.skip_assignment = skip_assignment
+        self.member_id = member_id
+        self.members = [] if members is NEW else members

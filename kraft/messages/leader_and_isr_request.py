@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["LeaderAndIsrLiveLeader", "LeaderAndIsrPartitionState", "LeaderAndIsrRequest", "LeaderAndIsrTopicState"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class LeaderAndIsrPartitionState(Message):
     """State of each partition, in versions that do not group by topic. (0+)
 
@@ -32,18 +29,20 @@ class LeaderAndIsrPartitionState(Message):
         leader_recovery_state (6+): 0 recovered, 1 recovering from an unclean election.
     """
 
-    topic_name: str = ""
-    partition_index: int = 0
-    controller_epoch: int = 0
-    leader: int = 0
-    leader_epoch: int = 0
-    isr: list[int] = attrs.Factory(list)
-    partition_epoch: int = 0
-    replicas: list[int] = attrs.Factory(list)
-    adding_replicas: list[int] = attrs.Factory(list)
-    removing_replicas: list[int] = attrs.Factory(list)
-    is_new: bool = False
-    leader_recovery_state: int = 0
+    __slots__ = (
+        "topic_name",
+        "partition_index",
+        "controller_epoch",
+        "leader",
+        "leader_epoch",
+        "isr",
+        "partition_epoch",
+        "replicas",
+        "adding_replicas",
+        "removing_replicas",
+        "is_new",
+        "leader_recovery_state",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string", versions=(0, 1), ignorable=True),
@@ -60,8 +59,35 @@ class LeaderAndIsrPartitionState(Message):
         Field("leader_recovery_state", "int8", versions=(6, OPEN)),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partition_index: int = 0,
+        controller_epoch: int = 0,
+        leader: int = 0,
+        leader_epoch: int = 0,
+        isr: list[int] = NEW,
+        partition_epoch: int = 0,
+        replicas: list[int] = NEW,
+        adding_replicas: list[int] = NEW,
+        removing_replicas: list[int] = NEW,
+        is_new: bool = False,
+        leader_recovery_state: int = 0,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partition_index = partition_index
+        self.controller_epoch = controller_epoch
+        self.leader = leader
+        self.leader_epoch = leader_epoch
+        self.isr = [] if isr is NEW else isr
+        self.partition_epoch = partition_epoch
+        self.replicas = [] if replicas is NEW else replicas
+        self.adding_replicas = [] if adding_replicas is NEW else adding_replicas
+        self.removing_replicas = [] if removing_replicas is NEW else removing_replicas
+        self.is_new = is_new
+        self.leader_recovery_state = leader_recovery_state
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaderAndIsrTopicState(Message):
     """State of the partitions, by topic. (2+)
 
@@ -71,9 +97,7 @@ class LeaderAndIsrTopicState(Message):
         partition_states (2+): State of each partition of the topic.
     """
 
-    topic_name: str = ""
-    topic_id: UUID = ZERO_UUID
-    partition_states: list[LeaderAndIsrPartitionState] = attrs.Factory(list)
+    __slots__ = ("topic_name", "topic_id", "partition_states")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string", versions=(2, OPEN)),
@@ -81,8 +105,17 @@ class LeaderAndIsrTopicState(Message):
         Field("partition_states", "[]struct", LeaderAndIsrPartitionState, versions=(2, OPEN)),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partition_states: list[LeaderAndIsrPartitionState] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.topic_id = topic_id
+        self.partition_states = [] if partition_states is NEW else partition_states
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaderAndIsrLiveLeader(Message):
     """Brokers that lead a partition named here. (0+)
 
@@ -92,9 +125,7 @@ class LeaderAndIsrLiveLeader(Message):
         port: Port of the broker.
     """
 
-    broker_id: int = 0
-    host_name: str = ""
-    port: int = 0
+    __slots__ = ("broker_id", "host_name", "port")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
@@ -102,8 +133,17 @@ class LeaderAndIsrLiveLeader(Message):
         Field("port", "int32"),
     )
 
+    def __init__(
+        self,
+        broker_id: int = 0,
+        host_name: str = "",
+        port: int = 0,
+    ) -> None:
+        self.broker_id = broker_id
+        self.host_name = host_name
+        self.port = port
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaderAndIsrRequest(Message):
     """LeaderAndIsrRequest (request of API 4): versions 0-7, flexible from 4.
 
@@ -124,14 +164,16 @@ class LeaderAndIsrRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 7)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    controller_id: int = 0
-    is_kraft_controller: bool = False
-    controller_epoch: int = 0
-    broker_epoch: int = -1
-    type: int = 0
-    ungrouped_partition_states: list[LeaderAndIsrPartitionState] = attrs.Factory(list)
-    topic_states: list[LeaderAndIsrTopicState] = attrs.Factory(list)
-    live_leaders: list[LeaderAndIsrLiveLeader] = attrs.Factory(list)
+    __slots__ = (
+        "controller_id",
+        "is_kraft_controller",
+        "controller_epoch",
+        "broker_epoch",
+        "type",
+        "ungrouped_partition_states",
+        "topic_states",
+        "live_leaders",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("controller_id", "int32"),
@@ -143,3 +185,23 @@ class LeaderAndIsrRequest(Message):
         Field("topic_states", "[]struct", LeaderAndIsrTopicState, versions=(2, OPEN)),
         Field("live_leaders", "[]struct", LeaderAndIsrLiveLeader),
     )
+
+    def __init__(
+        self,
+        controller_id: int = 0,
+        is_kraft_controller: bool = False,
+        controller_epoch: int = 0,
+        broker_epoch: int = -1,
+        type: int = 0,
+        ungrouped_partition_states: list[LeaderAndIsrPartitionState] = NEW,
+        topic_states: list[LeaderAndIsrTopicState] = NEW,
+        live_leaders: list[LeaderAndIsrLiveLeader] = NEW,
+    ) -> None:
+        self.controller_id = controller_id
+        self.is_kraft_controller = is_kraft_controller
+        self.controller_epoch = controller_epoch
+        self.broker_epoch = broker_epoch
+        self.type = type
+        self.ungrouped_partition_states = [] if ungrouped_partition_states is NEW else ungrouped_partition_states
+        self.topic_states = [] if topic_states is NEW else topic_states
+        self.live_leaders = [] if live_leaders is NEW else live_leaders

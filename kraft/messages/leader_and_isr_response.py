@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["LeaderAndIsrPartitionError", "LeaderAndIsrResponse", "LeaderAndIsrTopicError"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class LeaderAndIsrPartitionError(Message):
     """One outcome per partition. (0+)
 
@@ -23,9 +20,7 @@ class LeaderAndIsrPartitionError(Message):
         error_code: The outcome as a Kafka error code; 0 is success.
     """
 
-    topic_name: str = ""
-    partition_index: int = 0
-    error_code: int = 0
+    __slots__ = ("topic_name", "partition_index", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string", versions=(0, 4), ignorable=True),
@@ -33,8 +28,17 @@ class LeaderAndIsrPartitionError(Message):
         Field("error_code", "int16"),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partition_index = partition_index
+        self.error_code = error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaderAndIsrTopicError(Message):
     """One entry per topic. (5+)
 
@@ -43,16 +47,22 @@ class LeaderAndIsrTopicError(Message):
         partition_errors (5+): One outcome per partition.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partition_errors: list[LeaderAndIsrPartitionError] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partition_errors")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid", versions=(5, OPEN)),
         Field("partition_errors", "[]struct", LeaderAndIsrPartitionError, versions=(5, OPEN)),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partition_errors: list[LeaderAndIsrPartitionError] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partition_errors = [] if partition_errors is NEW else partition_errors
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaderAndIsrResponse(Message):
     """LeaderAndIsrResponse (response of API 4): versions 0-7, flexible from 4.
 
@@ -66,12 +76,20 @@ class LeaderAndIsrResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 7)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    error_code: int = 0
-    partition_errors: list[LeaderAndIsrPartitionError] = attrs.Factory(list)
-    topics: list[LeaderAndIsrTopicError] = attrs.Factory(list)
+    __slots__ = ("error_code", "partition_errors", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
         Field("partition_errors", "[]struct", LeaderAndIsrPartitionError, versions=(0, 4)),
         Field("topics", "[]struct", LeaderAndIsrTopicError, versions=(5, OPEN)),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        partition_errors: list[LeaderAndIsrPartitionError] = NEW,
+        topics: list[LeaderAndIsrTopicError] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.partition_errors = [] if partition_errors is NEW else partition_errors
+        self.topics = [] if topics is NEW else topics

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["LeaderChangeMessage", "Voter"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class Voter(Message):
     """The members of the quorum. (0+)
 
@@ -22,16 +19,22 @@ class Voter(Message):
         voter_directory_id (1+): Directory id of the voter; all zero when unknown.
     """
 
-    voter_id: int = 0
-    voter_directory_id: UUID = ZERO_UUID
+    __slots__ = ("voter_id", "voter_directory_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("voter_id", "int32"),
         Field("voter_directory_id", "uuid", versions=(1, OPEN)),
     )
 
+    def __init__(
+        self,
+        voter_id: int = 0,
+        voter_directory_id: UUID = ZERO_UUID,
+    ) -> None:
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaderChangeMessage(Message):
     """LeaderChangeMessage (data): versions 0-1, flexible from 0.
 
@@ -47,10 +50,7 @@ class LeaderChangeMessage(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    version: int = 0
-    leader_id: int = 0
-    voters: list[Voter] = attrs.Factory(list)
-    granting_voters: list[Voter] = attrs.Factory(list)
+    __slots__ = ("version", "leader_id", "voters", "granting_voters")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("version", "int16"),
@@ -58,3 +58,15 @@ class LeaderChangeMessage(Message):
         Field("voters", "[]struct", Voter),
         Field("granting_voters", "[]struct", Voter),
     )
+
+    def __init__(
+        self,
+        version: int = 0,
+        leader_id: int = 0,
+        voters: list[Voter] = NEW,
+        granting_voters: list[Voter] = NEW,
+    ) -> None:
+        self.version = version
+        self.leader_id = leader_id
+        self.voters = [] if voters is NEW else voters
+        self.granting_voters = [] if granting_voters is NEW else granting_voters

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["LeaveGroupRequest", "MemberIdentity"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class MemberIdentity(Message):
     """Members that leave. (3+)
 
@@ -21,9 +18,7 @@ class MemberIdentity(Message):
         reason (5+): Why the member leaves, for the log.
     """
 
-    member_id: str = ""
-    group_instance_id: str | None = None
-    reason: str | None = None
+    __slots__ = ("member_id", "group_instance_id", "reason")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("member_id", "string", versions=(3, OPEN)),
@@ -31,8 +26,17 @@ class MemberIdentity(Message):
         Field("reason", "string", versions=(5, OPEN), nullable=(5, OPEN), default=None, ignorable=True),
     )
 
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        reason: str | None = None,
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.reason = reason
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaveGroupRequest(Message):
     """LeaveGroupRequest (request of API 13): versions 0-5, flexible from 4.
 
@@ -48,12 +52,20 @@ class LeaveGroupRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    group_id: str = ""
-    member_id: str = ""
-    members: list[MemberIdentity] = attrs.Factory(list)
+    __slots__ = ("group_id", "member_id", "members")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
         Field("member_id", "string", versions=(0, 2)),
         Field("members", "[]struct", MemberIdentity, versions=(3, OPEN)),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        members: list[MemberIdentity] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.members = [] if members is NEW else members

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["LeaveGroupResponse", "MemberResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class MemberResponse(Message):
     """Outcome per member. (3+)
 
@@ -21,9 +18,7 @@ class MemberResponse(Message):
         error_code (3+): Error of this member.
     """
 
-    member_id: str = ""
-    group_instance_id: str | None = ""
-    error_code: int = 0
+    __slots__ = ("member_id", "group_instance_id", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("member_id", "string", versions=(3, OPEN)),
@@ -31,8 +26,17 @@ class MemberResponse(Message):
         Field("error_code", "int16", versions=(3, OPEN)),
     )
 
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = "",
+        error_code: int = 0,
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.error_code = error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaveGroupResponse(Message):
     """LeaveGroupResponse (response of API 13): versions 0-5, flexible from 4.
 
@@ -48,12 +52,20 @@ class LeaveGroupResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    members: list[MemberResponse] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "members")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(1, OPEN), ignorable=True),
         Field("error_code", "int16"),
         Field("members", "[]struct", MemberResponse, versions=(3, OPEN)),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        members: list[MemberResponse] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.members = [] if members is NEW else members

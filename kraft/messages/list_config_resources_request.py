@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ListConfigResourcesRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ListConfigResourcesRequest(Message):
     """ListConfigResourcesRequest (request of API 74): versions 0-1, flexible from 0.
 
@@ -23,6 +20,12 @@ class ListConfigResourcesRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    resource_types: list[int] = attrs.Factory(list)
+    __slots__ = ("resource_types",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("resource_types", "[]int8", versions=(1, OPEN)),)
+
+    def __init__(
+        self,
+        resource_types: list[int] = NEW,
+    ) -> None:
+        self.resource_types = [] if resource_types is NEW else resource_types

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ConfigResource", "ListConfigResourcesResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ConfigResource(Message):
     """The resources. (0+)
 
@@ -20,16 +17,22 @@ class ConfigResource(Message):
         resource_type (1+): Type of the resource, as a code.
     """
 
-    resource_name: str = ""
-    resource_type: int = 16
+    __slots__ = ("resource_name", "resource_type")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("resource_name", "string"),
         Field("resource_type", "int8", versions=(1, OPEN), default=16, ignorable=True),
     )
 
+    def __init__(
+        self,
+        resource_name: str = "",
+        resource_type: int = 16,
+    ) -> None:
+        self.resource_name = resource_name
+        self.resource_type = resource_type
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ListConfigResourcesResponse(Message):
     """ListConfigResourcesResponse (response of API 74): versions 0-1, flexible from 0.
 
@@ -43,12 +46,20 @@ class ListConfigResourcesResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    config_resources: list[ConfigResource] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "config_resources")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("error_code", "int16"),
         Field("config_resources", "[]struct", ConfigResource),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        config_resources: list[ConfigResource] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.config_resources = [] if config_resources is NEW else config_resources

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ListGroupsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ListGroupsRequest(Message):
     """ListGroupsRequest (request of API 16): versions 0-5, flexible from 3.
 
@@ -26,10 +23,17 @@ class ListGroupsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    states_filter: list[str] = attrs.Factory(list)
-    types_filter: list[str] = attrs.Factory(list)
+    __slots__ = ("states_filter", "types_filter")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("states_filter", "[]string", versions=(4, OPEN)),
         Field("types_filter", "[]string", versions=(5, OPEN)),
     )
+
+    def __init__(
+        self,
+        states_filter: list[str] = NEW,
+        types_filter: list[str] = NEW,
+    ) -> None:
+        self.states_filter = [] if states_filter is NEW else states_filter
+        self.types_filter = [] if types_filter is NEW else types_filter

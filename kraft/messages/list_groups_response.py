@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ListGroupsResponse", "ListedGroup"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ListedGroup(Message):
     """Groups this broker coordinates. (0+)
 
@@ -22,10 +19,7 @@ class ListedGroup(Message):
         group_type (5+): Type name: classic, consumer and so on.
     """
 
-    group_id: str = ""
-    protocol_type: str = ""
-    group_state: str = ""
-    group_type: str = ""
+    __slots__ = ("group_id", "protocol_type", "group_state", "group_type")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
@@ -34,8 +28,19 @@ class ListedGroup(Message):
         Field("group_type", "string", versions=(5, OPEN), ignorable=True),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",
+        protocol_type: str = "",
+        group_state: str = "",
+        group_type: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.protocol_type = protocol_type
+        self.group_state = group_state
+        self.group_type = group_type
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ListGroupsResponse(Message):
     """ListGroupsResponse (response of API 16): versions 0-5, flexible from 3.
 
@@ -51,12 +56,20 @@ class ListGroupsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    groups: list[ListedGroup] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "groups")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(1, OPEN), ignorable=True),
         Field("error_code", "int16"),
         Field("groups", "[]struct", ListedGroup),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        groups: list[ListedGroup] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.groups = [] if groups is NEW else groups

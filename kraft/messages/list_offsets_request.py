@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ListOffsetsPartition", "ListOffsetsRequest", "ListOffsetsTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ListOffsetsPartition(Message):
     """Partitions asked about. (0+)
 
@@ -22,10 +19,7 @@ class ListOffsetsPartition(Message):
         max_num_offsets (0): Most offsets to return.
     """
 
-    partition_index: int = 0
-    current_leader_epoch: int = -1
-    timestamp: int = 0
-    max_num_offsets: int = 1
+    __slots__ = ("partition_index", "current_leader_epoch", "timestamp", "max_num_offsets")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -34,8 +28,19 @@ class ListOffsetsPartition(Message):
         Field("max_num_offsets", "int32", versions=(0, 0), default=1),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        current_leader_epoch: int = -1,
+        timestamp: int = 0,
+        max_num_offsets: int = 1,
+    ) -> None:
+        self.partition_index = partition_index
+        self.current_leader_epoch = current_leader_epoch
+        self.timestamp = timestamp
+        self.max_num_offsets = max_num_offsets
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ListOffsetsTopic(Message):
     """Topics asked about. (0+)
 
@@ -44,16 +49,22 @@ class ListOffsetsTopic(Message):
         partitions: Partitions asked about.
     """
 
-    name: str = ""
-    partitions: list[ListOffsetsPartition] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", ListOffsetsPartition),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[ListOffsetsPartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ListOffsetsRequest(Message):
     """ListOffsetsRequest (request of API 2): versions 0-11, flexible from 6.
 
@@ -71,10 +82,7 @@ class ListOffsetsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 11)
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    replica_id: int = 0
-    isolation_level: int = 0
-    topics: list[ListOffsetsTopic] = attrs.Factory(list)
-    timeout_ms: int = 0
+    __slots__ = ("replica_id", "isolation_level", "topics", "timeout_ms")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("replica_id", "int32"),
@@ -82,3 +90,15 @@ class ListOffsetsRequest(Message):
         Field("topics", "[]struct", ListOffsetsTopic),
         Field("timeout_ms", "int32", versions=(10, OPEN), ignorable=True),
     )
+
+    def __init__(
+        self,
+        replica_id: int = 0,
+        isolation_level: int = 0,
+        topics: list[ListOffsetsTopic] = NEW,
+        timeout_ms: int = 0,
+    ) -> None:
+        self.replica_id = replica_id
+        self.isolation_level = isolation_level
+        self.topics = [] if topics is NEW else topics
+        self.timeout_ms = timeout_ms

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsResponse", "ListOffsetsTopicResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ListOffsetsPartitionResponse(Message):
     """Answers per partition. (0+)
 
@@ -24,12 +21,7 @@ class ListOffsetsPartitionResponse(Message):
         leader_epoch (4+): Leader epoch of the record at that offset.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
-    old_style_offsets: list[int] = attrs.Factory(list)
-    timestamp: int = -1
-    offset: int = -1
-    leader_epoch: int = -1
+    __slots__ = ("partition_index", "error_code", "old_style_offsets", "timestamp", "offset", "leader_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -40,8 +32,23 @@ class ListOffsetsPartitionResponse(Message):
         Field("leader_epoch", "int32", versions=(4, OPEN), default=-1),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        old_style_offsets: list[int] = NEW,
+        timestamp: int = -1,
+        offset: int = -1,
+        leader_epoch: int = -1,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.old_style_offsets = [] if old_style_offsets is NEW else old_style_offsets
+        self.timestamp = timestamp
+        self.offset = offset
+        self.leader_epoch = leader_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ListOffsetsTopicResponse(Message):
     """Answers per topic. (0+)
 
@@ -50,16 +57,22 @@ class ListOffsetsTopicResponse(Message):
         partitions: Answers per partition.
     """
 
-    name: str = ""
-    partitions: list[ListOffsetsPartitionResponse] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", ListOffsetsPartitionResponse),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[ListOffsetsPartitionResponse] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ListOffsetsResponse(Message):
     """ListOffsetsResponse (response of API 2): versions 0-11, flexible from 6.
 
@@ -74,10 +87,17 @@ class ListOffsetsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 11)
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    throttle_time_ms: int = 0
-    topics: list[ListOffsetsTopicResponse] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(2, OPEN), ignorable=True),
         Field("topics", "[]struct", ListOffsetsTopicResponse),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[ListOffsetsTopicResponse] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ListPartitionReassignmentsRequest", "ListPartitionReassignmentsTopics"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ListPartitionReassignmentsTopics(Message):
     """Topics of interest, or null for all. (0+)
 
@@ -20,16 +17,22 @@ class ListPartitionReassignmentsTopics(Message):
         partition_indexes: Numbers of the partitions of interest.
     """
 
-    name: str = ""
-    partition_indexes: list[int] = attrs.Factory(list)
+    __slots__ = ("name", "partition_indexes")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partition_indexes", "[]int32"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partition_indexes: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ListPartitionReassignmentsRequest(Message):
     """ListPartitionReassignmentsRequest (request of API 46): versions 0, flexible from 0.
 
@@ -42,10 +45,17 @@ class ListPartitionReassignmentsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    timeout_ms: int = 60000
-    topics: list[ListPartitionReassignmentsTopics] | None = None
+    __slots__ = ("timeout_ms", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("timeout_ms", "int32", default=60000),
         Field("topics", "[]struct", ListPartitionReassignmentsTopics, nullable=(0, OPEN), default=None),
     )
+
+    def __init__(
+        self,
+        timeout_ms: int = 60000,
+        topics: list[ListPartitionReassignmentsTopics] | None = None,
+    ) -> None:
+        self.timeout_ms = timeout_ms
+        self.topics = topics

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ListPartitionReassignmentsResponse", "OngoingPartitionReassignment", "OngoingTopicReassignment"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class OngoingPartitionReassignment(Message):
     """The partitions being reassigned. (0+)
 
@@ -22,10 +19,7 @@ class OngoingPartitionReassignment(Message):
         removing_replicas: Replicas being removed.
     """
 
-    partition_index: int = 0
-    replicas: list[int] = attrs.Factory(list)
-    adding_replicas: list[int] = attrs.Factory(list)
-    removing_replicas: list[int] = attrs.Factory(list)
+    __slots__ = ("partition_index", "replicas", "adding_replicas", "removing_replicas")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -34,8 +28,19 @@ class OngoingPartitionReassignment(Message):
         Field("removing_replicas", "[]int32"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        replicas: list[int] = NEW,
+        adding_replicas: list[int] = NEW,
+        removing_replicas: list[int] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.replicas = [] if replicas is NEW else replicas
+        self.adding_replicas = [] if adding_replicas is NEW else adding_replicas
+        self.removing_replicas = [] if removing_replicas is NEW else removing_replicas
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OngoingTopicReassignment(Message):
     """Topics with a running reassignment. (0+)
 
@@ -44,16 +49,22 @@ class OngoingTopicReassignment(Message):
         partitions: The partitions being reassigned.
     """
 
-    name: str = ""
-    partitions: list[OngoingPartitionReassignment] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", OngoingPartitionReassignment),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[OngoingPartitionReassignment] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ListPartitionReassignmentsResponse(Message):
     """ListPartitionReassignmentsResponse (response of API 46): versions 0, flexible from 0.
 
@@ -68,10 +79,7 @@ class ListPartitionReassignmentsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    topics: list[OngoingTopicReassignment] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -79,3 +87,15 @@ class ListPartitionReassignmentsResponse(Message):
         Field("error_message", "string", nullable=(0, OPEN)),
         Field("topics", "[]struct", OngoingTopicReassignment),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        topics: list[OngoingTopicReassignment] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.topics = [] if topics is NEW else topics

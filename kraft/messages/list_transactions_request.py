@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ListTransactionsRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ListTransactionsRequest(Message):
     """ListTransactionsRequest (request of API 66): versions 0-2, flexible from 0.
 
@@ -28,10 +25,7 @@ class ListTransactionsRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    state_filters: list[str] = attrs.Factory(list)
-    producer_id_filters: list[int] = attrs.Factory(list)
-    duration_filter: int = -1
-    transactional_id_pattern: str | None = None
+    __slots__ = ("state_filters", "producer_id_filters", "duration_filter", "transactional_id_pattern")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("state_filters", "[]string"),
@@ -39,3 +33,15 @@ class ListTransactionsRequest(Message):
         Field("duration_filter", "int64", versions=(1, OPEN), default=-1),
         Field("transactional_id_pattern", "string", versions=(2, OPEN), nullable=(2, OPEN), default=None),
     )
+
+    def __init__(
+        self,
+        state_filters: list[str] = NEW,
+        producer_id_filters: list[int] = NEW,
+        duration_filter: int = -1,
+        transactional_id_pattern: str | None = None,
+    ) -> None:
+        self.state_filters = [] if state_filters is NEW else state_filters
+        self.producer_id_filters = [] if producer_id_filters is NEW else producer_id_filters
+        self.duration_filter = duration_filter
+        self.transactional_id_pattern = transactional_id_pattern

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["ListTransactionsResponse", "TransactionState"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class TransactionState(Message):
     """Transactions this broker coordinates. (0+)
 
@@ -21,9 +18,7 @@ class TransactionState(Message):
         transaction_state: State name.
     """
 
-    transactional_id: str = ""
-    producer_id: int = 0
-    transaction_state: str = ""
+    __slots__ = ("transactional_id", "producer_id", "transaction_state")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "string"),
@@ -31,8 +26,17 @@ class TransactionState(Message):
         Field("transaction_state", "string"),
     )
 
+    def __init__(
+        self,
+        transactional_id: str = "",
+        producer_id: int = 0,
+        transaction_state: str = "",
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.transaction_state = transaction_state
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ListTransactionsResponse(Message):
     """ListTransactionsResponse (response of API 66): versions 0-2, flexible from 0.
 
@@ -47,10 +51,7 @@ class ListTransactionsResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    unknown_state_filters: list[str] = attrs.Factory(list)
-    transaction_states: list[TransactionState] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "unknown_state_filters", "transaction_states")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -58,3 +59,15 @@ class ListTransactionsResponse(Message):
         Field("unknown_state_filters", "[]string"),
         Field("transaction_states", "[]struct", TransactionState),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        unknown_state_filters: list[str] = NEW,
+        transaction_states: list[TransactionState] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.unknown_state_filters = [] if unknown_state_filters is NEW else unknown_state_filters
+        self.transaction_states = [] if transaction_states is NEW else transaction_states

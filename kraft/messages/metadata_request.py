@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["MetadataRequest", "MetadataRequestTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class MetadataRequestTopic(Message):
     """Topics asked for; null is all of them (in v0 an empty list is all). (0+)
 
@@ -22,16 +19,22 @@ class MetadataRequestTopic(Message):
         name: Name of the topic, or null when asking by id.
     """
 
-    topic_id: UUID = ZERO_UUID
-    name: str | None = ""
+    __slots__ = ("topic_id", "name")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid", versions=(10, OPEN), ignorable=True),
         Field("name", "string", nullable=(10, OPEN)),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        name: str | None = "",
+    ) -> None:
+        self.topic_id = topic_id
+        self.name = name
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class MetadataRequest(Message):
     """MetadataRequest (request of API 3): versions 0-13, flexible from 9.
 
@@ -49,10 +52,12 @@ class MetadataRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 13)
     FLEXIBLE_FROM: ClassVar[int] = 9
 
-    topics: list[MetadataRequestTopic] | None = attrs.Factory(list)
-    allow_auto_topic_creation: bool = True
-    include_cluster_authorized_operations: bool = False
-    include_topic_authorized_operations: bool = False
+    __slots__ = (
+        "topics",
+        "allow_auto_topic_creation",
+        "include_cluster_authorized_operations",
+        "include_topic_authorized_operations",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topics", "[]struct", MetadataRequestTopic, nullable=(1, OPEN)),
@@ -60,3 +65,15 @@ class MetadataRequest(Message):
         Field("include_cluster_authorized_operations", "bool", versions=(8, 10)),
         Field("include_topic_authorized_operations", "bool", versions=(8, OPEN)),
     )
+
+    def __init__(
+        self,
+        topics: list[MetadataRequestTopic] | None = NEW,
+        allow_auto_topic_creation: bool = True,
+        include_cluster_authorized_operations: bool = False,
+        include_topic_authorized_operations: bool = False,
+    ) -> None:
+        self.topics = [] if topics is NEW else topics
+        self.allow_auto_topic_creation = allow_auto_topic_creation
+        self.include_cluster_authorized_operations = include_cluster_authorized_operations
+        self.include_topic_authorized_operations = include_topic_authorized_operations

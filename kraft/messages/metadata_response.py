@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["MetadataResponse", "MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class MetadataResponseBroker(Message):
     """The live brokers. (0+)
 
@@ -24,10 +21,7 @@ class MetadataResponseBroker(Message):
         rack (1+): Rack of the broker, or null.
     """
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+    __slots__ = ("node_id", "host", "port", "rack")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("node_id", "int32"),
@@ -36,8 +30,19 @@ class MetadataResponseBroker(Message):
         Field("rack", "string", versions=(1, OPEN), nullable=(1, OPEN), default=None, ignorable=True),
     )
 
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class MetadataResponsePartition(Message):
     """The partitions of this topic. (0+)
 
@@ -51,13 +56,15 @@ class MetadataResponsePartition(Message):
         offline_replicas (5+): Replicas that are not available.
     """
 
-    error_code: int = 0
-    partition_index: int = 0
-    leader_id: int = 0
-    leader_epoch: int = -1
-    replica_nodes: list[int] = attrs.Factory(list)
-    isr_nodes: list[int] = attrs.Factory(list)
-    offline_replicas: list[int] = attrs.Factory(list)
+    __slots__ = (
+        "error_code",
+        "partition_index",
+        "leader_id",
+        "leader_epoch",
+        "replica_nodes",
+        "isr_nodes",
+        "offline_replicas",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -69,8 +76,25 @@ class MetadataResponsePartition(Message):
         Field("offline_replicas", "[]int32", versions=(5, OPEN), ignorable=True),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        partition_index: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = -1,
+        replica_nodes: list[int] = NEW,
+        isr_nodes: list[int] = NEW,
+        offline_replicas: list[int] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.partition_index = partition_index
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.replica_nodes = [] if replica_nodes is NEW else replica_nodes
+        self.isr_nodes = [] if isr_nodes is NEW else isr_nodes
+        self.offline_replicas = [] if offline_replicas is NEW else offline_replicas
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class MetadataResponseTopic(Message):
     """One entry per topic. (0+)
 
@@ -83,12 +107,7 @@ class MetadataResponseTopic(Message):
         topic_authorized_operations (8+): Bit set of what the caller may do; the smallest int32 when not asked for.
     """
 
-    error_code: int = 0
-    name: str | None = ""
-    topic_id: UUID = ZERO_UUID
-    is_internal: bool = False
-    partitions: list[MetadataResponsePartition] = attrs.Factory(list)
-    topic_authorized_operations: int = -2147483648
+    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -99,8 +118,23 @@ class MetadataResponseTopic(Message):
         Field("topic_authorized_operations", "int32", versions=(8, OPEN), default=-2147483648),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        name: str | None = "",
+        topic_id: UUID = ZERO_UUID,
+        is_internal: bool = False,
+        partitions: list[MetadataResponsePartition] = NEW,
+        topic_authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.name = name
+        self.topic_id = topic_id
+        self.is_internal = is_internal
+        self.partitions = [] if partitions is NEW else partitions
+        self.topic_authorized_operations = topic_authorized_operations
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class MetadataResponse(Message):
     """MetadataResponse (response of API 3): versions 0-13, flexible from 9.
 
@@ -120,13 +154,15 @@ class MetadataResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 13)
     FLEXIBLE_FROM: ClassVar[int] = 9
 
-    throttle_time_ms: int = 0
-    brokers: list[MetadataResponseBroker] = attrs.Factory(list)
-    cluster_id: str | None = None
-    controller_id: int = -1
-    topics: list[MetadataResponseTopic] = attrs.Factory(list)
-    cluster_authorized_operations: int = -2147483648
-    error_code: int = 0
+    __slots__ = (
+        "throttle_time_ms",
+        "brokers",
+        "cluster_id",
+        "controller_id",
+        "topics",
+        "cluster_authorized_operations",
+        "error_code",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(3, OPEN), ignorable=True),
@@ -137,3 +173,21 @@ class MetadataResponse(Message):
         Field("cluster_authorized_operations", "int32", versions=(8, 10), default=-2147483648),
         Field("error_code", "int16", versions=(13, OPEN), ignorable=True),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        brokers: list[MetadataResponseBroker] = NEW,
+        cluster_id: str | None = None,
+        controller_id: int = -1,
+        topics: list[MetadataResponseTopic] = NEW,
+        cluster_authorized_operations: int = -2147483648,
+        error_code: int = 0,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.brokers = [] if brokers is NEW else brokers
+        self.cluster_id = cluster_id
+        self.controller_id = controller_id
+        self.topics = [] if topics is NEW else topics
+        self.cluster_authorized_operations = cluster_authorized_operations
+        self.error_code = error_code

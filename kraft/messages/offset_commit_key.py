@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["OffsetCommitKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class OffsetCommitKey(Message):
     """OffsetCommitKey (data): versions 0-1.
 
@@ -25,12 +22,20 @@ class OffsetCommitKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
 
-    group: str = ""
-    topic: str = ""
-    partition: int = 0
+    __slots__ = ("group", "topic", "partition")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group", "string"),
         Field("topic", "string"),
         Field("partition", "int32"),
     )
+
+    def __init__(
+        self,
+        group: str = "",
+        topic: str = "",
+        partition: int = 0,
+    ) -> None:
+        self.group = group
+        self.topic = topic
+        self.partition = partition

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["OffsetCommitRequest", "OffsetCommitRequestPartition", "OffsetCommitRequestTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class OffsetCommitRequestPartition(Message):
     """Offsets per partition. (0+)
 
@@ -25,11 +22,13 @@ class OffsetCommitRequestPartition(Message):
         committed_metadata: Client's own note, kept with the offset.
     """
 
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1
-    commit_timestamp: int = -1
-    committed_metadata: str | None = ""
+    __slots__ = (
+        "partition_index",
+        "committed_offset",
+        "committed_leader_epoch",
+        "commit_timestamp",
+        "committed_metadata",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -39,8 +38,21 @@ class OffsetCommitRequestPartition(Message):
         Field("committed_metadata", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        commit_timestamp: int = -1,
+        committed_metadata: str | None = "",
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.commit_timestamp = commit_timestamp
+        self.committed_metadata = committed_metadata
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetCommitRequestTopic(Message):
     """Offsets per topic. (0+)
 
@@ -50,9 +62,7 @@ class OffsetCommitRequestTopic(Message):
         partitions: Offsets per partition.
     """
 
-    name: str = ""
-    topic_id: UUID = ZERO_UUID
-    partitions: list[OffsetCommitRequestPartition] = attrs.Factory(list)
+    __slots__ = ("name", "topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(0, 9), ignorable=True),
@@ -60,8 +70,17 @@ class OffsetCommitRequestTopic(Message):
         Field("partitions", "[]struct", OffsetCommitRequestPartition),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[OffsetCommitRequestPartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetCommitRequest(Message):
     """OffsetCommitRequest (request of API 8): versions 0-10, flexible from 8.
 
@@ -82,12 +101,14 @@ class OffsetCommitRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 10)
     FLEXIBLE_FROM: ClassVar[int] = 8
 
-    group_id: str = ""
-    generation_id_or_member_epoch: int = -1
-    member_id: str = ""
-    group_instance_id: str | None = None
-    retention_time_ms: int = -1
-    topics: list[OffsetCommitRequestTopic] = attrs.Factory(list)
+    __slots__ = (
+        "group_id",
+        "generation_id_or_member_epoch",
+        "member_id",
+        "group_instance_id",
+        "retention_time_ms",
+        "topics",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
@@ -97,3 +118,19 @@ class OffsetCommitRequest(Message):
         Field("retention_time_ms", "int64", versions=(2, 4), default=-1, ignorable=True),
         Field("topics", "[]struct", OffsetCommitRequestTopic),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        generation_id_or_member_epoch: int = -1,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        retention_time_ms: int = -1,
+        topics: list[OffsetCommitRequestTopic] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.generation_id_or_member_epoch = generation_id_or_member_epoch
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.retention_time_ms = retention_time_ms
+        self.topics = [] if topics is NEW else topics

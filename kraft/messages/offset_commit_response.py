@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["OffsetCommitResponse", "OffsetCommitResponsePartition", "OffsetCommitResponseTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class OffsetCommitResponsePartition(Message):
     """Outcome per partition. (0+)
 
@@ -22,16 +19,22 @@ class OffsetCommitResponsePartition(Message):
         error_code: Error of this partition, 0 if the offset was stored.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
+    __slots__ = ("partition_index", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
         Field("error_code", "int16"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetCommitResponseTopic(Message):
     """Outcome per topic. (0+)
 
@@ -41,9 +44,7 @@ class OffsetCommitResponseTopic(Message):
         partitions: Outcome per partition.
     """
 
-    name: str = ""
-    topic_id: UUID = ZERO_UUID
-    partitions: list[OffsetCommitResponsePartition] = attrs.Factory(list)
+    __slots__ = ("name", "topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(0, 9), ignorable=True),
@@ -51,8 +52,17 @@ class OffsetCommitResponseTopic(Message):
         Field("partitions", "[]struct", OffsetCommitResponsePartition),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[OffsetCommitResponsePartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetCommitResponse(Message):
     """OffsetCommitResponse (response of API 8): versions 0-10, flexible from 8.
 
@@ -67,10 +77,17 @@ class OffsetCommitResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 10)
     FLEXIBLE_FROM: ClassVar[int] = 8
 
-    throttle_time_ms: int = 0
-    topics: list[OffsetCommitResponseTopic] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(3, OPEN), ignorable=True),
         Field("topics", "[]struct", OffsetCommitResponseTopic),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[OffsetCommitResponseTopic] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["OffsetCommitValue"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class OffsetCommitValue(Message):
     """OffsetCommitValue (data): versions 0-4, flexible from 4.
 
@@ -31,12 +28,7 @@ class OffsetCommitValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    offset: int = 0
-    leader_epoch: int = -1
-    metadata: str = ""
-    commit_timestamp: int = 0
-    expire_timestamp: int = -1
-    topic_id: UUID = ZERO_UUID
+    __slots__ = ("offset", "leader_epoch", "metadata", "commit_timestamp", "expire_timestamp", "topic_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("offset", "int64"),
@@ -46,3 +38,19 @@ class OffsetCommitValue(Message):
         Field("expire_timestamp", "int64", versions=(1, 1), default=-1, ignorable=True),
         Field("topic_id", "uuid", versions=(4, OPEN), tag=0, tagged=(4, OPEN), ignorable=True),
     )
+
+    def __init__(
+        self,
+        offset: int = 0,
+        leader_epoch: int = -1,
+        metadata: str = "",
+        commit_timestamp: int = 0,
+        expire_timestamp: int = -1,
+        topic_id: UUID = ZERO_UUID,
+    ) -> None:
+        self.offset = offset
+        self.leader_epoch = leader_epoch
+        self.metadata = metadata
+        self.commit_timestamp = commit_timestamp
+        self.expire_timestamp = expire_timestamp
+        self.topic_id = topic_id

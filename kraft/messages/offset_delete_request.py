@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["OffsetDeleteRequest", "OffsetDeleteRequestPartition", "OffsetDeleteRequestTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class OffsetDeleteRequestPartition(Message):
     """Partitions whose offsets are dropped. (0+)
 
@@ -19,12 +16,17 @@ class OffsetDeleteRequestPartition(Message):
         partition_index: Partition number.
     """
 
-    partition_index: int = 0
+    __slots__ = ("partition_index",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("partition_index", "int32"),)
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetDeleteRequestTopic(Message):
     """Topics whose offsets are dropped. (0+)
 
@@ -33,16 +35,22 @@ class OffsetDeleteRequestTopic(Message):
         partitions: Partitions whose offsets are dropped.
     """
 
-    name: str = ""
-    partitions: list[OffsetDeleteRequestPartition] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", OffsetDeleteRequestPartition),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[OffsetDeleteRequestPartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetDeleteRequest(Message):
     """OffsetDeleteRequest (request of API 47): versions 0.
 
@@ -54,10 +62,17 @@ class OffsetDeleteRequest(Message):
     API_KEY: ClassVar[int] = 47
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
 
-    group_id: str = ""
-    topics: list[OffsetDeleteRequestTopic] = attrs.Factory(list)
+    __slots__ = ("group_id", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
         Field("topics", "[]struct", OffsetDeleteRequestTopic),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[OffsetDeleteRequestTopic] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["OffsetFetchRequest", "OffsetFetchRequestGroup", "OffsetFetchRequestTopic", "OffsetFetchRequestTopics"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class OffsetFetchRequestTopic(Message):
     """Topics asked about, null for all. (0-7)
 
@@ -22,16 +19,22 @@ class OffsetFetchRequestTopic(Message):
         partition_indexes (0-7): Partition numbers.
     """
 
-    name: str = ""
-    partition_indexes: list[int] = attrs.Factory(list)
+    __slots__ = ("name", "partition_indexes")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(0, 7)),
         Field("partition_indexes", "[]int32", versions=(0, 7)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partition_indexes: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetFetchRequestTopics(Message):
     """Topics asked about, null for all. (8+)
 
@@ -41,9 +44,7 @@ class OffsetFetchRequestTopics(Message):
         partition_indexes (8+): Partition numbers.
     """
 
-    name: str = ""
-    topic_id: UUID = ZERO_UUID
-    partition_indexes: list[int] = attrs.Factory(list)
+    __slots__ = ("name", "topic_id", "partition_indexes")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(8, 9), ignorable=True),
@@ -51,8 +52,17 @@ class OffsetFetchRequestTopics(Message):
         Field("partition_indexes", "[]int32", versions=(8, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partition_indexes: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetFetchRequestGroup(Message):
     """Groups asked about. (8+)
 
@@ -63,10 +73,7 @@ class OffsetFetchRequestGroup(Message):
         topics (8+): Topics asked about, null for all.
     """
 
-    group_id: str = ""
-    member_id: str | None = None
-    member_epoch: int = -1
-    topics: list[OffsetFetchRequestTopics] | None = attrs.Factory(list)
+    __slots__ = ("group_id", "member_id", "member_epoch", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string", versions=(8, OPEN)),
@@ -75,8 +82,19 @@ class OffsetFetchRequestGroup(Message):
         Field("topics", "[]struct", OffsetFetchRequestTopics, versions=(8, OPEN), nullable=(8, OPEN)),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str | None = None,
+        member_epoch: int = -1,
+        topics: list[OffsetFetchRequestTopics] | None = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.topics = [] if topics is NEW else topics
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetFetchRequest(Message):
     """OffsetFetchRequest (request of API 9): versions 0-10, flexible from 6.
 
@@ -94,10 +112,7 @@ class OffsetFetchRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 10)
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    group_id: str = ""
-    topics: list[OffsetFetchRequestTopic] | None = attrs.Factory(list)
-    groups: list[OffsetFetchRequestGroup] = attrs.Factory(list)
-    require_stable: bool = False
+    __slots__ = ("group_id", "topics", "groups", "require_stable")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string", versions=(0, 7)),
@@ -105,3 +120,15 @@ class OffsetFetchRequest(Message):
         Field("groups", "[]struct", OffsetFetchRequestGroup, versions=(8, OPEN)),
         Field("require_stable", "bool", versions=(7, OPEN)),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[OffsetFetchRequestTopic] | None = NEW,
+        groups: list[OffsetFetchRequestGroup] = NEW,
+        require_stable: bool = False,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
+        self.groups = [] if groups is NEW else groups
+        self.require_stable = require_stable

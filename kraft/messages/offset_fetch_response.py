@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = [
@@ -20,7 +18,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class OffsetFetchResponsePartition(Message):
     """Offsets per partition. (0-7)
 
@@ -32,11 +29,7 @@ class OffsetFetchResponsePartition(Message):
         error_code (0-7): Error of this partition.
     """
 
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1
-    metadata: str | None = ""
-    error_code: int = 0
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32", versions=(0, 7)),
@@ -46,8 +39,21 @@ class OffsetFetchResponsePartition(Message):
         Field("error_code", "int16", versions=(0, 7)),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        metadata: str | None = "",
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.metadata = metadata
+        self.error_code = error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetFetchResponseTopic(Message):
     """Offsets per topic. (0-7)
 
@@ -56,16 +62,22 @@ class OffsetFetchResponseTopic(Message):
         partitions (0-7): Offsets per partition.
     """
 
-    name: str = ""
-    partitions: list[OffsetFetchResponsePartition] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(0, 7)),
         Field("partitions", "[]struct", OffsetFetchResponsePartition, versions=(0, 7)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[OffsetFetchResponsePartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetFetchResponsePartitions(Message):
     """Offsets per partition. (8+)
 
@@ -77,11 +89,7 @@ class OffsetFetchResponsePartitions(Message):
         error_code (8+): Error of this partition.
     """
 
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1
-    metadata: str | None = ""
-    error_code: int = 0
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32", versions=(8, OPEN)),
@@ -91,8 +99,21 @@ class OffsetFetchResponsePartitions(Message):
         Field("error_code", "int16", versions=(8, OPEN)),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        metadata: str | None = "",
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.metadata = metadata
+        self.error_code = error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetFetchResponseTopics(Message):
     """Offsets per topic. (8+)
 
@@ -102,9 +123,7 @@ class OffsetFetchResponseTopics(Message):
         partitions (8+): Offsets per partition.
     """
 
-    name: str = ""
-    topic_id: UUID = ZERO_UUID
-    partitions: list[OffsetFetchResponsePartitions] = attrs.Factory(list)
+    __slots__ = ("name", "topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(8, 9), ignorable=True),
@@ -112,8 +131,17 @@ class OffsetFetchResponseTopics(Message):
         Field("partitions", "[]struct", OffsetFetchResponsePartitions, versions=(8, OPEN)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[OffsetFetchResponsePartitions] = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetFetchResponseGroup(Message):
     """Offsets per group. (8+)
 
@@ -123,9 +151,7 @@ class OffsetFetchResponseGroup(Message):
         error_code (8+): Error of this group.
     """
 
-    group_id: str = ""
-    topics: list[OffsetFetchResponseTopics] = attrs.Factory(list)
-    error_code: int = 0
+    __slots__ = ("group_id", "topics", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string", versions=(8, OPEN)),
@@ -133,8 +159,17 @@ class OffsetFetchResponseGroup(Message):
         Field("error_code", "int16", versions=(8, OPEN)),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[OffsetFetchResponseTopics] = NEW,
+        error_code: int = 0,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics
+        self.error_code = error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetFetchResponse(Message):
     """OffsetFetchResponse (response of API 9): versions 0-10, flexible from 6.
 
@@ -151,10 +186,7 @@ class OffsetFetchResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 10)
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    throttle_time_ms: int = 0
-    topics: list[OffsetFetchResponseTopic] = attrs.Factory(list)
-    error_code: int = 0
-    groups: list[OffsetFetchResponseGroup] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "topics", "error_code", "groups")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(3, OPEN), ignorable=True),
@@ -162,3 +194,15 @@ class OffsetFetchResponse(Message):
         Field("error_code", "int16", versions=(2, 7), ignorable=True),
         Field("groups", "[]struct", OffsetFetchResponseGroup, versions=(8, OPEN)),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[OffsetFetchResponseTopic] = NEW,
+        error_code: int = 0,
+        groups: list[OffsetFetchResponseGroup] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics
+        self.error_code = error_code
+        self.groups = [] if groups is NEW else groups

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["OffsetForLeaderEpochRequest", "OffsetForLeaderPartition", "OffsetForLeaderTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class OffsetForLeaderPartition(Message):
     """Partitions asked about. (0+)
 
@@ -21,9 +18,7 @@ class OffsetForLeaderPartition(Message):
         leader_epoch: Epoch whose end is wanted.
     """
 
-    partition: int = 0
-    current_leader_epoch: int = -1
-    leader_epoch: int = 0
+    __slots__ = ("partition", "current_leader_epoch", "leader_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition", "int32"),
@@ -31,8 +26,17 @@ class OffsetForLeaderPartition(Message):
         Field("leader_epoch", "int32"),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,
+        current_leader_epoch: int = -1,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.partition = partition
+        self.current_leader_epoch = current_leader_epoch
+        self.leader_epoch = leader_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetForLeaderTopic(Message):
     """Topics asked about. (0+)
 
@@ -41,16 +45,22 @@ class OffsetForLeaderTopic(Message):
         partitions: Partitions asked about.
     """
 
-    topic: str = ""
-    partitions: list[OffsetForLeaderPartition] = attrs.Factory(list)
+    __slots__ = ("topic", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic", "string"),
         Field("partitions", "[]struct", OffsetForLeaderPartition),
     )
 
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[OffsetForLeaderPartition] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetForLeaderEpochRequest(Message):
     """OffsetForLeaderEpochRequest (request of API 23): versions 0-4, flexible from 4.
 
@@ -65,10 +75,17 @@ class OffsetForLeaderEpochRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    replica_id: int = -2
-    topics: list[OffsetForLeaderTopic] = attrs.Factory(list)
+    __slots__ = ("replica_id", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("replica_id", "int32", versions=(3, OPEN), default=-2, ignorable=True),
         Field("topics", "[]struct", OffsetForLeaderTopic),
     )
+
+    def __init__(
+        self,
+        replica_id: int = -2,
+        topics: list[OffsetForLeaderTopic] = NEW,
+    ) -> None:
+        self.replica_id = replica_id
+        self.topics = [] if topics is NEW else topics

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["EpochEndOffset", "OffsetForLeaderEpochResponse", "OffsetForLeaderTopicResult"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class EpochEndOffset(Message):
     """Answers per partition. (0+)
 
@@ -22,10 +19,7 @@ class EpochEndOffset(Message):
         end_offset: Offset after that epoch's last record, -1 if unknown.
     """
 
-    error_code: int = 0
-    partition: int = 0
-    leader_epoch: int = -1
-    end_offset: int = -1
+    __slots__ = ("error_code", "partition", "leader_epoch", "end_offset")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -34,8 +28,19 @@ class EpochEndOffset(Message):
         Field("end_offset", "int64", default=-1),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        partition: int = 0,
+        leader_epoch: int = -1,
+        end_offset: int = -1,
+    ) -> None:
+        self.error_code = error_code
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self.end_offset = end_offset
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetForLeaderTopicResult(Message):
     """Answers per topic. (0+)
 
@@ -44,16 +49,22 @@ class OffsetForLeaderTopicResult(Message):
         partitions: Answers per partition.
     """
 
-    topic: str = ""
-    partitions: list[EpochEndOffset] = attrs.Factory(list)
+    __slots__ = ("topic", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic", "string"),
         Field("partitions", "[]struct", EpochEndOffset),
     )
 
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[EpochEndOffset] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class OffsetForLeaderEpochResponse(Message):
     """OffsetForLeaderEpochResponse (response of API 23): versions 0-4, flexible from 4.
 
@@ -68,10 +79,17 @@ class OffsetForLeaderEpochResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    throttle_time_ms: int = 0
-    topics: list[OffsetForLeaderTopicResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32", versions=(2, OPEN), ignorable=True),
         Field("topics", "[]struct", OffsetForLeaderTopicResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[OffsetForLeaderTopicResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["PartitionChangeRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionChangeRecord(Message):
     """PartitionChangeRecord (metadata record, type 5): versions 0-2, flexible from 0.
 
@@ -37,17 +34,19 @@ class PartitionChangeRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    partition_id: int = -1
-    topic_id: UUID = ZERO_UUID
-    isr: list[int] | None = None
-    leader: int = -2
-    replicas: list[int] | None = None
-    removing_replicas: list[int] | None = None
-    adding_replicas: list[int] | None = None
-    leader_recovery_state: int = -1
-    directories: list[UUID] | None = None
-    eligible_leader_replicas: list[int] | None = None
-    last_known_elr: list[int] | None = None
+    __slots__ = (
+        "partition_id",
+        "topic_id",
+        "isr",
+        "leader",
+        "replicas",
+        "removing_replicas",
+        "adding_replicas",
+        "leader_recovery_state",
+        "directories",
+        "eligible_leader_replicas",
+        "last_known_elr",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_id", "int32", default=-1),
@@ -72,3 +71,29 @@ class PartitionChangeRecord(Message):
             "last_known_elr", "[]int32", versions=(2, OPEN), nullable=(2, OPEN), tag=7, tagged=(2, OPEN), default=None
         ),
     )
+
+    def __init__(
+        self,
+        partition_id: int = -1,
+        topic_id: UUID = ZERO_UUID,
+        isr: list[int] | None = None,
+        leader: int = -2,
+        replicas: list[int] | None = None,
+        removing_replicas: list[int] | None = None,
+        adding_replicas: list[int] | None = None,
+        leader_recovery_state: int = -1,
+        directories: list[UUID] | None = None,
+        eligible_leader_replicas: list[int] | None = None,
+        last_known_elr: list[int] | None = None,
+    ) -> None:
+        self.partition_id = partition_id
+        self.topic_id = topic_id
+        self.isr = isr
+        self.leader = leader
+        self.replicas = replicas
+        self.removing_replicas = removing_replicas
+        self.adding_replicas = adding_replicas
+        self.leader_recovery_state = leader_recovery_state
+        self.directories = directories
+        self.eligible_leader_replicas = eligible_leader_replicas
+        self.last_known_elr = last_known_elr

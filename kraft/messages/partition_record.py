@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["PartitionRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionRecord(Message):
     """PartitionRecord (metadata record, type 3): versions 0-2, flexible from 0.
 
@@ -39,19 +36,21 @@ class PartitionRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    partition_id: int = -1
-    topic_id: UUID = ZERO_UUID
-    replicas: list[int] = attrs.Factory(list)
-    isr: list[int] = attrs.Factory(list)
-    removing_replicas: list[int] = attrs.Factory(list)
-    adding_replicas: list[int] = attrs.Factory(list)
-    leader: int = -1
-    leader_recovery_state: int = 0
-    leader_epoch: int = -1
-    partition_epoch: int = -1
-    directories: list[UUID] = attrs.Factory(list)
-    eligible_leader_replicas: list[int] | None = None
-    last_known_elr: list[int] | None = None
+    __slots__ = (
+        "partition_id",
+        "topic_id",
+        "replicas",
+        "isr",
+        "removing_replicas",
+        "adding_replicas",
+        "leader",
+        "leader_recovery_state",
+        "leader_epoch",
+        "partition_epoch",
+        "directories",
+        "eligible_leader_replicas",
+        "last_known_elr",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_id", "int32", default=-1),
@@ -78,3 +77,33 @@ class PartitionRecord(Message):
             "last_known_elr", "[]int32", versions=(2, OPEN), nullable=(2, OPEN), tag=2, tagged=(2, OPEN), default=None
         ),
     )
+
+    def __init__(
+        self,
+        partition_id: int = -1,
+        topic_id: UUID = ZERO_UUID,
+        replicas: list[int] = NEW,
+        isr: list[int] = NEW,
+        removing_replicas: list[int] = NEW,
+        adding_replicas: list[int] = NEW,
+        leader: int = -1,
+        leader_recovery_state: int = 0,
+        leader_epoch: int = -1,
+        partition_epoch: int = -1,
+        directories: list[UUID] = NEW,
+        eligible_leader_replicas: list[int] | None = None,
+        last_known_elr: list[int] | None = None,
+    ) -> None:
+        self.partition_id = partition_id
+        self.topic_id = topic_id
+        self.replicas = [] if replicas is NEW else replicas
+        self.isr = [] if isr is NEW else isr
+        self.removing_replicas = [] if removing_replicas is NEW else removing_replicas
+        self.adding_replicas = [] if adding_replicas is NEW else adding_replicas
+        self.leader = leader
+        self.leader_recovery_state = leader_recovery_state
+        self.leader_epoch = leader_epoch
+        self.partition_epoch = partition_epoch
+        self.directories = [] if directories is NEW else directories
+        self.eligible_leader_replicas = eligible_leader_replicas
+        self.last_known_elr = last_known_elr

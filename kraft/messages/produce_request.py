@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.splice import Records
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["PartitionProduceData", "ProduceRequest", "TopicProduceData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionProduceData(Message):
     """Records per partition. (0+)
 
@@ -23,16 +20,22 @@ class PartitionProduceData(Message):
         records: Record batches to append.
     """
 
-    index: int = 0
-    records: Records = None
+    __slots__ = ("index", "records")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("index", "int32"),
         Field("records", "records", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        index: int = 0,
+        records: Records = None,
+    ) -> None:
+        self.index = index
+        self.records = records
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicProduceData(Message):
     """Records per topic. (0+)
 
@@ -42,9 +45,7 @@ class TopicProduceData(Message):
         partition_data: Records per partition.
     """
 
-    name: str = ""
-    topic_id: UUID = ZERO_UUID
-    partition_data: list[PartitionProduceData] = attrs.Factory(list)
+    __slots__ = ("name", "topic_id", "partition_data")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(0, 12), ignorable=True),
@@ -52,8 +53,17 @@ class TopicProduceData(Message):
         Field("partition_data", "[]struct", PartitionProduceData),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partition_data: list[PartitionProduceData] = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partition_data = [] if partition_data is NEW else partition_data
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ProduceRequest(Message):
     """ProduceRequest (request of API 0): versions 0-13, flexible from 9.
 
@@ -71,10 +81,7 @@ class ProduceRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 13)
     FLEXIBLE_FROM: ClassVar[int] = 9
 
-    transactional_id: str | None = None
-    acks: int = 0
-    timeout_ms: int = 0
-    topic_data: list[TopicProduceData] = attrs.Factory(list)
+    __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "string", versions=(3, OPEN), nullable=(3, OPEN), default=None),
@@ -82,3 +89,15 @@ class ProduceRequest(Message):
         Field("timeout_ms", "int32"),
         Field("topic_data", "[]struct", TopicProduceData),
     )
+
+    def __init__(
+        self,
+        transactional_id: str | None = None,
+        acks: int = 0,
+        timeout_ms: int = 0,
+        topic_data: list[TopicProduceData] = NEW,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.acks = acks
+        self.timeout_ms = timeout_ms
+        self.topic_data = [] if topic_data is NEW else topic_data

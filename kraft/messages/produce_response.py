@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = [
@@ -20,7 +18,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class BatchIndexAndErrorMessage(Message):
     """Records that caused the whole batch to be dropped. (8+)
 
@@ -29,16 +26,22 @@ class BatchIndexAndErrorMessage(Message):
         batch_index_error_message (8+): Why this record was refused.
     """
 
-    batch_index: int = 0
-    batch_index_error_message: str | None = None
+    __slots__ = ("batch_index", "batch_index_error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("batch_index", "int32", versions=(8, OPEN)),
         Field("batch_index_error_message", "string", versions=(8, OPEN), nullable=(8, OPEN), default=None),
     )
 
+    def __init__(
+        self,
+        batch_index: int = 0,
+        batch_index_error_message: str | None = None,
+    ) -> None:
+        self.batch_index = batch_index
+        self.batch_index_error_message = batch_index_error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class LeaderIdAndEpoch(Message):
     """Leader the client should turn to, sent with NOT_LEADER_OR_FOLLOWER. (10+)
 
@@ -47,16 +50,22 @@ class LeaderIdAndEpoch(Message):
         leader_epoch (10+): Newest leader epoch known here.
     """
 
-    leader_id: int = -1
-    leader_epoch: int = -1
+    __slots__ = ("leader_id", "leader_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("leader_id", "int32", versions=(10, OPEN), default=-1),
         Field("leader_epoch", "int32", versions=(10, OPEN), default=-1),
     )
 
+    def __init__(
+        self,
+        leader_id: int = -1,
+        leader_epoch: int = -1,
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class PartitionProduceResponse(Message):
     """Outcome per partition. (0+)
 
@@ -71,14 +80,16 @@ class PartitionProduceResponse(Message):
         current_leader (10+): Leader the client should turn to, sent with NOT_LEADER_OR_FOLLOWER.
     """
 
-    index: int = 0
-    error_code: int = 0
-    base_offset: int = 0
-    log_append_time_ms: int = -1
-    log_start_offset: int = -1
-    record_errors: list[BatchIndexAndErrorMessage] = attrs.Factory(list)
-    error_message: str | None = None
-    current_leader: LeaderIdAndEpoch = attrs.Factory(LeaderIdAndEpoch)
+    __slots__ = (
+        "index",
+        "error_code",
+        "base_offset",
+        "log_append_time_ms",
+        "log_start_offset",
+        "record_errors",
+        "error_message",
+        "current_leader",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("index", "int32"),
@@ -91,8 +102,27 @@ class PartitionProduceResponse(Message):
         Field("current_leader", "struct", LeaderIdAndEpoch, versions=(10, OPEN), tag=0, tagged=(10, OPEN)),
     )
 
+    def __init__(
+        self,
+        index: int = 0,
+        error_code: int = 0,
+        base_offset: int = 0,
+        log_append_time_ms: int = -1,
+        log_start_offset: int = -1,
+        record_errors: list[BatchIndexAndErrorMessage] = NEW,
+        error_message: str | None = None,
+        current_leader: LeaderIdAndEpoch = NEW,
+    ) -> None:
+        self.index = index
+        self.error_code = error_code
+        self.base_offset = base_offset
+        self.log_append_time_ms = log_append_time_ms
+        self.log_start_offset = log_start_offset
+        self.record_errors = [] if record_errors is NEW else record_errors
+        self.error_message = error_message
+        self.current_leader = LeaderIdAndEpoch() if current_leader is NEW else current_leader
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicProduceResponse(Message):
     """Outcome per topic. (0+)
 
@@ -102,9 +132,7 @@ class TopicProduceResponse(Message):
         partition_responses: Outcome per partition.
     """
 
-    name: str = ""
-    topic_id: UUID = ZERO_UUID
-    partition_responses: list[PartitionProduceResponse] = attrs.Factory(list)
+    __slots__ = ("name", "topic_id", "partition_responses")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(0, 12), ignorable=True),
@@ -112,8 +140,17 @@ class TopicProduceResponse(Message):
         Field("partition_responses", "[]struct", PartitionProduceResponse),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partition_responses: list[PartitionProduceResponse] = NEW,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.partition_responses = [] if partition_responses is NEW else partition_responses
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class NodeEndpoint(Message):
     """Addresses of every leader named in CurrentLeader. (10+)
 
@@ -124,10 +161,7 @@ class NodeEndpoint(Message):
         rack (10+): Rack, null if it has none.
     """
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+    __slots__ = ("node_id", "host", "port", "rack")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("node_id", "int32", versions=(10, OPEN)),
@@ -136,8 +170,19 @@ class NodeEndpoint(Message):
         Field("rack", "string", versions=(10, OPEN), nullable=(10, OPEN), default=None),
     )
 
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ProduceResponse(Message):
     """ProduceResponse (response of API 0): versions 0-13, flexible from 9.
 
@@ -153,12 +198,20 @@ class ProduceResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 13)
     FLEXIBLE_FROM: ClassVar[int] = 9
 
-    responses: list[TopicProduceResponse] = attrs.Factory(list)
-    throttle_time_ms: int = 0
-    node_endpoints: list[NodeEndpoint] = attrs.Factory(list)
+    __slots__ = ("responses", "throttle_time_ms", "node_endpoints")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("responses", "[]struct", TopicProduceResponse),
         Field("throttle_time_ms", "int32", versions=(1, OPEN), ignorable=True),
         Field("node_endpoints", "[]struct", NodeEndpoint, versions=(10, OPEN), tag=0, tagged=(10, OPEN)),
     )
+
+    def __init__(
+        self,
+        responses: list[TopicProduceResponse] = NEW,
+        throttle_time_ms: int = 0,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.responses = [] if responses is NEW else responses
+        self.throttle_time_ms = throttle_time_ms
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints

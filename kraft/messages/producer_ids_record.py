@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["ProducerIdsRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ProducerIdsRecord(Message):
     """ProducerIdsRecord (metadata record, type 15): versions 0, flexible from 0.
 
@@ -25,12 +22,20 @@ class ProducerIdsRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    broker_epoch: int = -1
-    next_producer_id: int = 0
+    __slots__ = ("broker_id", "broker_epoch", "next_producer_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
         Field("broker_epoch", "int64", default=-1),
         Field("next_producer_id", "int64"),
     )
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        next_producer_id: int = 0,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.next_producer_id = next_producer_id

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["QuorumStateData", "Voter"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class Voter(Message):
     """The voters, as far as known. (0)
 
@@ -21,12 +18,17 @@ class Voter(Message):
         voter_id (0): Node id of the voter.
     """
 
-    voter_id: int = 0
+    __slots__ = ("voter_id",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("voter_id", "int32", versions=(0, 0)),)
 
+    def __init__(
+        self,
+        voter_id: int = 0,
+    ) -> None:
+        self.voter_id = voter_id
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class QuorumStateData(Message):
     """QuorumStateData (data): versions 0-1, flexible from 0.
 
@@ -45,13 +47,15 @@ class QuorumStateData(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    cluster_id: str = ""
-    leader_id: int = -1
-    leader_epoch: int = -1
-    voted_id: int = -1
-    voted_directory_id: UUID = ZERO_UUID
-    applied_offset: int = 0
-    current_voters: list[Voter] | None = attrs.Factory(list)
+    __slots__ = (
+        "cluster_id",
+        "leader_id",
+        "leader_epoch",
+        "voted_id",
+        "voted_directory_id",
+        "applied_offset",
+        "current_voters",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "string", versions=(0, 0)),
@@ -62,3 +66,21 @@ class QuorumStateData(Message):
         Field("applied_offset", "int64", versions=(0, 0)),
         Field("current_voters", "[]struct", Voter, versions=(0, 0), nullable=(0, 0)),
     )
+
+    def __init__(
+        self,
+        cluster_id: str = "",
+        leader_id: int = -1,
+        leader_epoch: int = -1,
+        voted_id: int = -1,
+        voted_directory_id: UUID = ZERO_UUID,
+        applied_offset: int = 0,
+        current_voters: list[Voter] | None = NEW,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.voted_id = voted_id
+        self.voted_directory_id = voted_directory_id
+        self.applied_offset = applied_offset
+        self.current_voters = [] if current_voters is NEW else current_voters

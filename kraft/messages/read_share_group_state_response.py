@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["PartitionResult", "ReadShareGroupStateResponse", "ReadStateResult", "StateBatch"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class StateBatch(Message):
     """Delivery states of records from the start offset on. (0+)
 
@@ -24,10 +21,7 @@ class StateBatch(Message):
         delivery_count: How often the records were delivered.
     """
 
-    first_offset: int = 0
-    last_offset: int = 0
-    delivery_state: int = 0
-    delivery_count: int = 0
+    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("first_offset", "int64"),
@@ -36,8 +30,19 @@ class StateBatch(Message):
         Field("delivery_count", "int16"),
     )
 
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: int = 0,
+        delivery_count: int = 0,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_state = delivery_state
+        self.delivery_count = delivery_count
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class PartitionResult(Message):
     """Partitions of the topic. (0+)
 
@@ -50,12 +55,7 @@ class PartitionResult(Message):
         state_batches: Delivery states of records from the start offset on.
     """
 
-    partition: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    state_epoch: int = 0
-    start_offset: int = 0
-    state_batches: list[StateBatch] = attrs.Factory(list)
+    __slots__ = ("partition", "error_code", "error_message", "state_epoch", "start_offset", "state_batches")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition", "int32"),
@@ -66,8 +66,23 @@ class PartitionResult(Message):
         Field("state_batches", "[]struct", StateBatch),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        state_epoch: int = 0,
+        start_offset: int = 0,
+        state_batches: list[StateBatch] = NEW,
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
+        self.state_epoch = state_epoch
+        self.start_offset = start_offset
+        self.state_batches = [] if state_batches is NEW else state_batches
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ReadStateResult(Message):
     """Results by topic. (0+)
 
@@ -76,16 +91,22 @@ class ReadStateResult(Message):
         partitions: Partitions of the topic.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[PartitionResult] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]struct", PartitionResult),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[PartitionResult] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ReadShareGroupStateResponse(Message):
     """ReadShareGroupStateResponse (response of API 84): versions 0, flexible from 0.
 
@@ -97,6 +118,12 @@ class ReadShareGroupStateResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    results: list[ReadStateResult] = attrs.Factory(list)
+    __slots__ = ("results",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "[]struct", ReadStateResult),)
+
+    def __init__(
+        self,
+        results: list[ReadStateResult] = NEW,
+    ) -> None:
+        self.results = [] if results is NEW else results

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["PartitionData", "ReadShareGroupStateSummaryRequest", "ReadStateSummaryData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionData(Message):
     """Partitions of the topic. (0+)
 
@@ -22,16 +19,22 @@ class PartitionData(Message):
         leader_epoch: Leader epoch of the topic's partition, -1 for a reader that is not its leader.
     """
 
-    partition: int = 0
-    leader_epoch: int = 0
+    __slots__ = ("partition", "leader_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition", "int32"),
         Field("leader_epoch", "int32"),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.partition = partition
+        self.leader_epoch = leader_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ReadStateSummaryData(Message):
     """Topics of the share partitions. (0+)
 
@@ -40,16 +43,22 @@ class ReadStateSummaryData(Message):
         partitions: Partitions of the topic.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ReadShareGroupStateSummaryRequest(Message):
     """ReadShareGroupStateSummaryRequest (request of API 87): versions 0-1, flexible from 0.
 
@@ -64,10 +73,17 @@ class ReadShareGroupStateSummaryRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[ReadStateSummaryData] = attrs.Factory(list)
+    __slots__ = ("group_id", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
         Field("topics", "[]struct", ReadStateSummaryData),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[ReadStateSummaryData] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics

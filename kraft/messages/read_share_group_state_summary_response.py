@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["PartitionResult", "ReadShareGroupStateSummaryResponse", "ReadStateSummaryResult"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionResult(Message):
     """Partitions of the topic. (0+)
 
@@ -28,13 +25,15 @@ class PartitionResult(Message):
             counted (KIP-1226).
     """
 
-    partition: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    state_epoch: int = 0
-    leader_epoch: int = 0
-    start_offset: int = 0
-    delivery_complete_count: int = -1
+    __slots__ = (
+        "partition",
+        "error_code",
+        "error_message",
+        "state_epoch",
+        "leader_epoch",
+        "start_offset",
+        "delivery_complete_count",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition", "int32"),
@@ -46,8 +45,25 @@ class PartitionResult(Message):
         Field("delivery_complete_count", "int32", versions=(1, OPEN), default=-1, ignorable=True),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        state_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ReadStateSummaryResult(Message):
     """Results by topic. (0+)
 
@@ -56,16 +72,22 @@ class ReadStateSummaryResult(Message):
         partitions: Partitions of the topic.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[PartitionResult] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]struct", PartitionResult),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[PartitionResult] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ReadShareGroupStateSummaryResponse(Message):
     """ReadShareGroupStateSummaryResponse (response of API 87): versions 0-1, flexible from 0.
 
@@ -79,6 +101,12 @@ class ReadShareGroupStateSummaryResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    results: list[ReadStateSummaryResult] = attrs.Factory(list)
+    __slots__ = ("results",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("results", "[]struct", ReadStateSummaryResult),)
+
+    def __init__(
+        self,
+        results: list[ReadStateSummaryResult] = NEW,
+    ) -> None:
+        self.results = [] if results is NEW else results

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["BrokerEndpoint", "BrokerFeature", "RegisterBrokerRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class BrokerEndpoint(Message):
     """Where the node listens, one entry per listener. (0+)
 
@@ -24,10 +21,7 @@ class BrokerEndpoint(Message):
         security_protocol: Security protocol of the listener, as a code.
     """
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    security_protocol: int = 0
+    __slots__ = ("name", "host", "port", "security_protocol")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -36,8 +30,19 @@ class BrokerEndpoint(Message):
         Field("security_protocol", "int16"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        security_protocol: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.security_protocol = security_protocol
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class BrokerFeature(Message):
     """Features the node can run and in which versions. (0+)
 
@@ -47,9 +52,7 @@ class BrokerFeature(Message):
         max_supported_version: Highest level the node supports.
     """
 
-    name: str = ""
-    min_supported_version: int = 0
-    max_supported_version: int = 0
+    __slots__ = ("name", "min_supported_version", "max_supported_version")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -57,8 +60,17 @@ class BrokerFeature(Message):
         Field("max_supported_version", "int16"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+    ) -> None:
+        self.name = name
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class RegisterBrokerRecord(Message):
     """RegisterBrokerRecord (metadata record, type 0): versions 0-4, flexible from 0.
 
@@ -82,17 +94,19 @@ class RegisterBrokerRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
-    is_migrating_zk_broker: bool = False
-    incarnation_id: UUID = ZERO_UUID
-    broker_epoch: int = 0
-    end_points: list[BrokerEndpoint] = attrs.Factory(list)
-    features: list[BrokerFeature] = attrs.Factory(list)
-    rack: str | None = ""
-    fenced: bool = True
-    in_controlled_shutdown: bool = False
-    log_dirs: list[UUID] = attrs.Factory(list)
-    cordoned_log_dirs: list[UUID] | None = None
+    __slots__ = (
+        "broker_id",
+        "is_migrating_zk_broker",
+        "incarnation_id",
+        "broker_epoch",
+        "end_points",
+        "features",
+        "rack",
+        "fenced",
+        "in_controlled_shutdown",
+        "log_dirs",
+        "cordoned_log_dirs",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("broker_id", "int32"),
@@ -109,3 +123,29 @@ class RegisterBrokerRecord(Message):
             "cordoned_log_dirs", "[]uuid", versions=(4, OPEN), nullable=(4, OPEN), tag=1, tagged=(4, OPEN), default=None
         ),
     )
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        is_migrating_zk_broker: bool = False,
+        incarnation_id: UUID = ZERO_UUID,
+        broker_epoch: int = 0,
+        end_points: list[BrokerEndpoint] = NEW,
+        features: list[BrokerFeature] = NEW,
+        rack: str | None = "",
+        fenced: bool = True,
+        in_controlled_shutdown: bool = False,
+        log_dirs: list[UUID] = NEW,
+        cordoned_log_dirs: list[UUID] | None = None,
+    ) -> None:
+        self.broker_id = broker_id
+        self.is_migrating_zk_broker = is_migrating_zk_broker
+        self.incarnation_id = incarnation_id
+        self.broker_epoch = broker_epoch
+        self.end_points = [] if end_points is NEW else end_points
+        self.features = [] if features is NEW else features
+        self.rack = rack
+        self.fenced = fenced
+        self.in_controlled_shutdown = in_controlled_shutdown
+        self.log_dirs = [] if log_dirs is NEW else log_dirs
+        self.cordoned_log_dirs = cordoned_log_dirs

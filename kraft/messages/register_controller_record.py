@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["ControllerEndpoint", "ControllerFeature", "RegisterControllerRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ControllerEndpoint(Message):
     """Where the node listens, one entry per listener. (0+)
 
@@ -24,10 +21,7 @@ class ControllerEndpoint(Message):
         security_protocol: Security protocol of the listener, as a code.
     """
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
-    security_protocol: int = 0
+    __slots__ = ("name", "host", "port", "security_protocol")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -36,8 +30,19 @@ class ControllerEndpoint(Message):
         Field("security_protocol", "int16"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        security_protocol: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.security_protocol = security_protocol
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ControllerFeature(Message):
     """Features the node can run and in which versions. (0+)
 
@@ -47,9 +52,7 @@ class ControllerFeature(Message):
         max_supported_version: Highest level the node supports.
     """
 
-    name: str = ""
-    min_supported_version: int = 0
-    max_supported_version: int = 0
+    __slots__ = ("name", "min_supported_version", "max_supported_version")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -57,8 +60,17 @@ class ControllerFeature(Message):
         Field("max_supported_version", "int16"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+    ) -> None:
+        self.name = name
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class RegisterControllerRecord(Message):
     """RegisterControllerRecord (metadata record, type 27): versions 0, flexible from 0.
 
@@ -74,11 +86,7 @@ class RegisterControllerRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    controller_id: int = 0
-    incarnation_id: UUID = ZERO_UUID
-    zk_migration_ready: bool = False
-    end_points: list[ControllerEndpoint] = attrs.Factory(list)
-    features: list[ControllerFeature] = attrs.Factory(list)
+    __slots__ = ("controller_id", "incarnation_id", "zk_migration_ready", "end_points", "features")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("controller_id", "int32"),
@@ -87,3 +95,17 @@ class RegisterControllerRecord(Message):
         Field("end_points", "[]struct", ControllerEndpoint),
         Field("features", "[]struct", ControllerFeature),
     )
+
+    def __init__(
+        self,
+        controller_id: int = 0,
+        incarnation_id: UUID = ZERO_UUID,
+        zk_migration_ready: bool = False,
+        end_points: list[ControllerEndpoint] = NEW,
+        features: list[ControllerFeature] = NEW,
+    ) -> None:
+        self.controller_id = controller_id
+        self.incarnation_id = incarnation_id
+        self.zk_migration_ready = zk_migration_ready
+        self.end_points = [] if end_points is NEW else end_points
+        self.features = [] if features is NEW else features

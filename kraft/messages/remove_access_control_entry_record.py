@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["RemoveAccessControlEntryRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class RemoveAccessControlEntryRecord(Message):
     """RemoveAccessControlEntryRecord (metadata record, type 19): versions 0, flexible from 0.
 
@@ -25,6 +22,12 @@ class RemoveAccessControlEntryRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    id: UUID = ZERO_UUID
+    __slots__ = ("id",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("id", "uuid"),)
+
+    def __init__(
+        self,
+        id: UUID = ZERO_UUID,
+    ) -> None:
+        self.id = id

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["RemoveDelegationTokenRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class RemoveDelegationTokenRecord(Message):
     """RemoveDelegationTokenRecord (metadata record, type 26): versions 0, flexible from 0.
 
@@ -23,6 +20,12 @@ class RemoveDelegationTokenRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    token_id: str = ""
+    __slots__ = ("token_id",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("token_id", "string"),)
+
+    def __init__(
+        self,
+        token_id: str = "",
+    ) -> None:
+        self.token_id = token_id

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["RemoveRaftVoterRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class RemoveRaftVoterRequest(Message):
     """RemoveRaftVoterRequest (request of API 81): versions 0, flexible from 0.
 
@@ -27,12 +24,20 @@ class RemoveRaftVoterRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    cluster_id: str | None = ""
-    voter_id: int = 0
-    voter_directory_id: UUID = ZERO_UUID
+    __slots__ = ("cluster_id", "voter_id", "voter_directory_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "string", nullable=(0, OPEN)),
         Field("voter_id", "int32"),
         Field("voter_directory_id", "uuid"),
     )
+
+    def __init__(
+        self,
+        cluster_id: str | None = "",
+        voter_id: int = 0,
+        voter_directory_id: UUID = ZERO_UUID,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["RemoveTopicRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class RemoveTopicRecord(Message):
     """RemoveTopicRecord (metadata record, type 9): versions 0, flexible from 0.
 
@@ -25,6 +22,12 @@ class RemoveTopicRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    topic_id: UUID = ZERO_UUID
+    __slots__ = ("topic_id",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topic_id", "uuid"),)
+
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+    ) -> None:
+        self.topic_id = topic_id

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["RemoveUserScramCredentialRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class RemoveUserScramCredentialRecord(Message):
     """RemoveUserScramCredentialRecord (metadata record, type 22): versions 0, flexible from 0.
 
@@ -24,10 +21,17 @@ class RemoveUserScramCredentialRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    name: str = ""
-    mechanism: int = 0
+    __slots__ = ("name", "mechanism")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("mechanism", "int8"),
     )
+
+    def __init__(
+        self,
+        name: str = "",
+        mechanism: int = 0,
+    ) -> None:
+        self.name = name
+        self.mechanism = mechanism

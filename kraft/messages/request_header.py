@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["RequestHeader"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class RequestHeader(Message):
     """RequestHeader (header): versions 0-2, flexible from 2.
 
@@ -28,10 +25,7 @@ class RequestHeader(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    request_api_key: int = 0
-    request_api_version: int = 0
-    correlation_id: int = 0
-    client_id: str | None = ""
+    __slots__ = ("request_api_key", "request_api_version", "correlation_id", "client_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("request_api_key", "int16"),
@@ -39,3 +33,15 @@ class RequestHeader(Message):
         Field("correlation_id", "int32"),
         Field("client_id", "string", versions=(1, OPEN), nullable=(1, OPEN), ignorable=True, compact=False),
     )
+
+    def __init__(
+        self,
+        request_api_key: int = 0,
+        request_api_version: int = 0,
+        correlation_id: int = 0,
+        client_id: str | None = "",
+    ) -> None:
+        self.request_api_key = request_api_key
+        self.request_api_version = request_api_version
+        self.correlation_id = correlation_id
+        self.client_id = client_id

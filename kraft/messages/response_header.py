@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["ResponseHeader"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ResponseHeader(Message):
     """ResponseHeader (header): versions 0-1, flexible from 1.
 
@@ -22,6 +19,12 @@ class ResponseHeader(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    correlation_id: int = 0
+    __slots__ = ("correlation_id",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("correlation_id", "int32"),)
+
+    def __init__(
+        self,
+        correlation_id: int = 0,
+    ) -> None:
+        self.correlation_id = correlation_id

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["SaslAuthenticateRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class SaslAuthenticateRequest(Message):
     """SaslAuthenticateRequest (request of API 36): versions 0-2, flexible from 2.
 
@@ -23,6 +20,12 @@ class SaslAuthenticateRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    auth_bytes: bytes = b""
+    __slots__ = ("auth_bytes",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("auth_bytes", "bytes"),)
+
+    def __init__(
+        self,
+        auth_bytes: bytes = b"",
+    ) -> None:
+        self.auth_bytes = auth_bytes

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["SaslAuthenticateResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class SaslAuthenticateResponse(Message):
     """SaslAuthenticateResponse (response of API 36): versions 0-2, flexible from 2.
 
@@ -28,10 +25,7 @@ class SaslAuthenticateResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    error_code: int = 0
-    error_message: str | None = ""
-    auth_bytes: bytes = b""
-    session_lifetime_ms: int = 0
+    __slots__ = ("error_code", "error_message", "auth_bytes", "session_lifetime_ms")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -39,3 +33,15 @@ class SaslAuthenticateResponse(Message):
         Field("auth_bytes", "bytes"),
         Field("session_lifetime_ms", "int64", versions=(1, OPEN), ignorable=True),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        auth_bytes: bytes = b"",
+        session_lifetime_ms: int = 0,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.auth_bytes = auth_bytes
+        self.session_lifetime_ms = session_lifetime_ms

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["SaslHandshakeRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class SaslHandshakeRequest(Message):
     """SaslHandshakeRequest (request of API 17): versions 0-1.
 
@@ -24,6 +21,12 @@ class SaslHandshakeRequest(Message):
     API_KEY: ClassVar[int] = 17
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
 
-    mechanism: str = ""
+    __slots__ = ("mechanism",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("mechanism", "string"),)
+
+    def __init__(
+        self,
+        mechanism: str = "",
+    ) -> None:
+        self.mechanism = mechanism

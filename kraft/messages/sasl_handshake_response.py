@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["SaslHandshakeResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class SaslHandshakeResponse(Message):
     """SaslHandshakeResponse (response of API 17): versions 0-1.
 
@@ -23,10 +20,17 @@ class SaslHandshakeResponse(Message):
     API_KEY: ClassVar[int] = 17
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
 
-    error_code: int = 0
-    mechanisms: list[str] = attrs.Factory(list)
+    __slots__ = ("error_code", "mechanisms")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
         Field("mechanisms", "[]string"),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        mechanisms: list[str] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.mechanisms = [] if mechanisms is NEW else mechanisms

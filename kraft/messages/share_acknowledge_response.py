@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = [
@@ -19,7 +17,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class LeaderIdAndEpoch(Message):
     """Leader of the partition, if this broker is not it. (0+)
 
@@ -28,16 +25,22 @@ class LeaderIdAndEpoch(Message):
         leader_epoch: Its leader epoch.
     """
 
-    leader_id: int = 0
-    leader_epoch: int = 0
+    __slots__ = ("leader_id", "leader_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("leader_id", "int32"),
         Field("leader_epoch", "int32"),
     )
 
+    def __init__(
+        self,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class PartitionData(Message):
     """Partitions of the topic. (0+)
 
@@ -48,10 +51,7 @@ class PartitionData(Message):
         current_leader: Leader of the partition, if this broker is not it.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    current_leader: LeaderIdAndEpoch = attrs.Factory(LeaderIdAndEpoch)
+    __slots__ = ("partition_index", "error_code", "error_message", "current_leader")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -60,8 +60,19 @@ class PartitionData(Message):
         Field("current_leader", "struct", LeaderIdAndEpoch),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        current_leader: LeaderIdAndEpoch = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.current_leader = LeaderIdAndEpoch() if current_leader is NEW else current_leader
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ShareAcknowledgeTopicResponse(Message):
     """Results by topic. (0+)
 
@@ -70,16 +81,22 @@ class ShareAcknowledgeTopicResponse(Message):
         partitions: Partitions of the topic.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class NodeEndpoint(Message):
     """Where to reach the named leaders. (0+)
 
@@ -90,10 +107,7 @@ class NodeEndpoint(Message):
         rack: Rack of the leader, or null.
     """
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+    __slots__ = ("node_id", "host", "port", "rack")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("node_id", "int32"),
@@ -102,8 +116,19 @@ class NodeEndpoint(Message):
         Field("rack", "string", nullable=(0, OPEN), default=None),
     )
 
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ShareAcknowledgeResponse(Message):
     """ShareAcknowledgeResponse (response of API 79): versions 1-2, flexible from 0.
 
@@ -122,12 +147,14 @@ class ShareAcknowledgeResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (1, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    acquisition_lock_timeout_ms: int = 0
-    responses: list[ShareAcknowledgeTopicResponse] = attrs.Factory(list)
-    node_endpoints: list[NodeEndpoint] = attrs.Factory(list)
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "acquisition_lock_timeout_ms",
+        "responses",
+        "node_endpoints",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -137,3 +164,19 @@ class ShareAcknowledgeResponse(Message):
         Field("responses", "[]struct", ShareAcknowledgeTopicResponse),
         Field("node_endpoints", "[]struct", NodeEndpoint),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        acquisition_lock_timeout_ms: int = 0,
+        responses: list[ShareAcknowledgeTopicResponse] = NEW,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
+        self.responses = [] if responses is NEW else responses
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints

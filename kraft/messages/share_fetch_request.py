@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["AcknowledgementBatch", "FetchPartition", "FetchTopic", "ForgottenTopic", "ShareFetchRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class AcknowledgementBatch(Message):
     """Acknowledgements of acquired records. (0+)
 
@@ -23,9 +20,7 @@ class AcknowledgementBatch(Message):
         acknowledge_types: One type for the batch or one for each offset: 0 gap, 1 accept, 2 release, 3 reject, 4 renew.
     """
 
-    first_offset: int = 0
-    last_offset: int = 0
-    acknowledge_types: list[int] = attrs.Factory(list)
+    __slots__ = ("first_offset", "last_offset", "acknowledge_types")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("first_offset", "int64"),
@@ -33,8 +28,17 @@ class AcknowledgementBatch(Message):
         Field("acknowledge_types", "[]int8"),
     )
 
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        acknowledge_types: list[int] = NEW,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.acknowledge_types = [] if acknowledge_types is NEW else acknowledge_types
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class FetchPartition(Message):
     """Partitions of the topic. (0+)
 
@@ -43,16 +47,22 @@ class FetchPartition(Message):
         acknowledgement_batches: Acknowledgements of acquired records.
     """
 
-    partition_index: int = 0
-    acknowledgement_batches: list[AcknowledgementBatch] = attrs.Factory(list)
+    __slots__ = ("partition_index", "acknowledgement_batches")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
         Field("acknowledgement_batches", "[]struct", AcknowledgementBatch),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        acknowledgement_batches: list[AcknowledgementBatch] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.acknowledgement_batches = [] if acknowledgement_batches is NEW else acknowledgement_batches
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class FetchTopic(Message):
     """Topics of the share partitions. (0+)
 
@@ -61,16 +71,22 @@ class FetchTopic(Message):
         partitions: Partitions of the topic.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[FetchPartition] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]struct", FetchPartition),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[FetchPartition] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ForgottenTopic(Message):
     """Partitions that leave the session. (0+)
 
@@ -79,16 +95,22 @@ class ForgottenTopic(Message):
         partitions: Partitions of the topic.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ShareFetchRequest(Message):
     """ShareFetchRequest (request of API 78): versions 1-2, flexible from 0.
 
@@ -113,18 +135,20 @@ class ShareFetchRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (1, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str | None = None
-    member_id: str | None = ""
-    share_session_epoch: int = 0
-    max_wait_ms: int = 0
-    min_bytes: int = 0
-    max_bytes: int = 2147483647
-    max_records: int = 0
-    batch_size: int = 0
-    share_acquire_mode: int = 0
-    is_renew_ack: bool = False
-    topics: list[FetchTopic] = attrs.Factory(list)
-    forgotten_topics_data: list[ForgottenTopic] = attrs.Factory(list)
+    __slots__ = (
+        "group_id",
+        "member_id",
+        "share_session_epoch",
+        "max_wait_ms",
+        "min_bytes",
+        "max_bytes",
+        "max_records",
+        "batch_size",
+        "share_acquire_mode",
+        "is_renew_ack",
+        "topics",
+        "forgotten_topics_data",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string", nullable=(0, OPEN), default=None),
@@ -140,3 +164,31 @@ class ShareFetchRequest(Message):
         Field("topics", "[]struct", FetchTopic),
         Field("forgotten_topics_data", "[]struct", ForgottenTopic),
     )
+
+    def __init__(
+        self,
+        group_id: str | None = None,
+        member_id: str | None = "",
+        share_session_epoch: int = 0,
+        max_wait_ms: int = 0,
+        min_bytes: int = 0,
+        max_bytes: int = 2147483647,
+        max_records: int = 0,
+        batch_size: int = 0,
+        share_acquire_mode: int = 0,
+        is_renew_ack: bool = False,
+        topics: list[FetchTopic] = NEW,
+        forgotten_topics_data: list[ForgottenTopic] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.share_session_epoch = share_session_epoch
+        self.max_wait_ms = max_wait_ms
+        self.min_bytes = min_bytes
+        self.max_bytes = max_bytes
+        self.max_records = max_records
+        self.batch_size = batch_size
+        self.share_acquire_mode = share_acquire_mode
+        self.is_renew_ack = is_renew_ack
+        self.topics = [] if topics is NEW else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is NEW else forgotten_topics_data

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.splice import Records
 from kraft.wire.uuids import ZERO_UUID
 
@@ -21,7 +19,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class LeaderIdAndEpoch(Message):
     """Leader of the partition, if this broker is not it. (0+)
 
@@ -30,16 +27,22 @@ class LeaderIdAndEpoch(Message):
         leader_epoch: Its leader epoch.
     """
 
-    leader_id: int = 0
-    leader_epoch: int = 0
+    __slots__ = ("leader_id", "leader_epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("leader_id", "int32"),
         Field("leader_epoch", "int32"),
     )
 
+    def __init__(
+        self,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class AcquiredRecords(Message):
     """Offsets that the member may process. (0+)
 
@@ -49,9 +52,7 @@ class AcquiredRecords(Message):
         delivery_count: How often the records were delivered.
     """
 
-    first_offset: int = 0
-    last_offset: int = 0
-    delivery_count: int = 0
+    __slots__ = ("first_offset", "last_offset", "delivery_count")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("first_offset", "int64"),
@@ -59,8 +60,17 @@ class AcquiredRecords(Message):
         Field("delivery_count", "int16"),
     )
 
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_count: int = 0,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_count = delivery_count
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class PartitionData(Message):
     """Partitions of the topic. (0+)
 
@@ -75,14 +85,16 @@ class PartitionData(Message):
         acquired_records: Offsets that the member may process.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    acknowledge_error_code: int = 0
-    acknowledge_error_message: str | None = None
-    current_leader: LeaderIdAndEpoch = attrs.Factory(LeaderIdAndEpoch)
-    records: Records = None
-    acquired_records: list[AcquiredRecords] = attrs.Factory(list)
+    __slots__ = (
+        "partition_index",
+        "error_code",
+        "error_message",
+        "acknowledge_error_code",
+        "acknowledge_error_message",
+        "current_leader",
+        "records",
+        "acquired_records",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -95,8 +107,27 @@ class PartitionData(Message):
         Field("acquired_records", "[]struct", AcquiredRecords),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        acknowledge_error_code: int = 0,
+        acknowledge_error_message: str | None = None,
+        current_leader: LeaderIdAndEpoch = NEW,
+        records: Records = None,
+        acquired_records: list[AcquiredRecords] = NEW,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.acknowledge_error_code = acknowledge_error_code
+        self.acknowledge_error_message = acknowledge_error_message
+        self.current_leader = LeaderIdAndEpoch() if current_leader is NEW else current_leader
+        self.records = records
+        self.acquired_records = [] if acquired_records is NEW else acquired_records
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ShareFetchableTopicResponse(Message):
     """Results by topic. (0+)
 
@@ -105,16 +136,22 @@ class ShareFetchableTopicResponse(Message):
         partitions: Partitions of the topic.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class NodeEndpoint(Message):
     """Where to reach the named leaders. (0+)
 
@@ -125,10 +162,7 @@ class NodeEndpoint(Message):
         rack: Rack of the leader, or null.
     """
 
-    node_id: int = 0
-    host: str = ""
-    port: int = 0
-    rack: str | None = None
+    __slots__ = ("node_id", "host", "port", "rack")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("node_id", "int32"),
@@ -137,8 +171,19 @@ class NodeEndpoint(Message):
         Field("rack", "string", nullable=(0, OPEN), default=None),
     )
 
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ShareFetchResponse(Message):
     """ShareFetchResponse (response of API 78): versions 1-2, flexible from 0.
 
@@ -157,12 +202,14 @@ class ShareFetchResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (1, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = None
-    acquisition_lock_timeout_ms: int = 0
-    responses: list[ShareFetchableTopicResponse] = attrs.Factory(list)
-    node_endpoints: list[NodeEndpoint] = attrs.Factory(list)
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "acquisition_lock_timeout_ms",
+        "responses",
+        "node_endpoints",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -172,3 +219,19 @@ class ShareFetchResponse(Message):
         Field("responses", "[]struct", ShareFetchableTopicResponse),
         Field("node_endpoints", "[]struct", NodeEndpoint),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        acquisition_lock_timeout_ms: int = 0,
+        responses: list[ShareFetchableTopicResponse] = NEW,
+        node_endpoints: list[NodeEndpoint] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
+        self.responses = [] if responses is NEW else responses
+        self.node_endpoints = [] if node_endpoints is NEW else node_endpoints

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["ShareCurrentTopicPartitions", "ShareGroupCurrentMemberAssignmentValue"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ShareCurrentTopicPartitions(Message):
     """Partitions that the member shares. (0+)
 
@@ -22,16 +19,22 @@ class ShareCurrentTopicPartitions(Message):
         partitions: Partition numbers.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ShareGroupCurrentMemberAssignmentValue(Message):
     """ShareGroupCurrentMemberAssignmentValue (data): versions 0, flexible from 0.
 
@@ -45,10 +48,7 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    member_epoch: int = 0
-    previous_member_epoch: int = 0
-    state: int = 0
-    assigned_partitions: list[ShareCurrentTopicPartitions] = attrs.Factory(list)
+    __slots__ = ("member_epoch", "previous_member_epoch", "state", "assigned_partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("member_epoch", "int32"),
@@ -56,3 +56,15 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
         Field("state", "int8"),
         Field("assigned_partitions", "[]struct", ShareCurrentTopicPartitions),
     )
+
+    def __init__(
+        self,
+        member_epoch: int = 0,
+        previous_member_epoch: int = 0,
+        state: int = 0,
+        assigned_partitions: list[ShareCurrentTopicPartitions] = NEW,
+    ) -> None:
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.assigned_partitions = [] if assigned_partitions is NEW else assigned_partitions

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["ShareGroupDescribeRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ShareGroupDescribeRequest(Message):
     """ShareGroupDescribeRequest (request of API 77): versions 1, flexible from 0.
 
@@ -26,10 +23,17 @@ class ShareGroupDescribeRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (1, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_ids: list[str] = attrs.Factory(list)
-    include_authorized_operations: bool = False
+    __slots__ = ("group_ids", "include_authorized_operations")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_ids", "[]string"),
         Field("include_authorized_operations", "bool"),
     )
+
+    def __init__(
+        self,
+        group_ids: list[str] = NEW,
+        include_authorized_operations: bool = False,
+    ) -> None:
+        self.group_ids = [] if group_ids is NEW else group_ids
+        self.include_authorized_operations = include_authorized_operations

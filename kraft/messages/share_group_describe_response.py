@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = [
@@ -19,7 +17,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class DescribedSharedPartitions(Message):
     """Topics and partitions. (0+)
 
@@ -29,9 +26,7 @@ class DescribedSharedPartitions(Message):
         partitions: Partition numbers.
     """
 
-    topic_id: UUID = ZERO_UUID
-    topic_name: str = ""
-    partitions: list[int] = attrs.Factory(list)
+    __slots__ = ("topic_id", "topic_name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
@@ -39,8 +34,17 @@ class DescribedSharedPartitions(Message):
         Field("partitions", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        topic_name: str = "",
+        partitions: list[int] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribedShareAssignment(Message):
     """Partitions that it shares. (0+)
 
@@ -48,12 +52,17 @@ class DescribedShareAssignment(Message):
         topic_partitions: Topics and partitions.
     """
 
-    topic_partitions: list[DescribedSharedPartitions] = attrs.Factory(list)
+    __slots__ = ("topic_partitions",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("topic_partitions", "[]struct", DescribedSharedPartitions),)
 
+    def __init__(
+        self,
+        topic_partitions: list[DescribedSharedPartitions] = NEW,
+    ) -> None:
+        self.topic_partitions = [] if topic_partitions is NEW else topic_partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ShareGroupDescribeMember(Message):
     """Members. (0+)
 
@@ -67,13 +76,15 @@ class ShareGroupDescribeMember(Message):
         assignment: Partitions that it shares.
     """
 
-    member_id: str = ""
-    rack_id: str | None = None
-    member_epoch: int = 0
-    client_id: str = ""
-    client_host: str = ""
-    subscribed_topic_names: list[str] = attrs.Factory(list)
-    assignment: DescribedShareAssignment = attrs.Factory(DescribedShareAssignment)
+    __slots__ = (
+        "member_id",
+        "rack_id",
+        "member_epoch",
+        "client_id",
+        "client_host",
+        "subscribed_topic_names",
+        "assignment",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("member_id", "string"),
@@ -85,8 +96,25 @@ class ShareGroupDescribeMember(Message):
         Field("assignment", "struct", DescribedShareAssignment),
     )
 
+    def __init__(
+        self,
+        member_id: str = "",
+        rack_id: str | None = None,
+        member_epoch: int = 0,
+        client_id: str = "",
+        client_host: str = "",
+        subscribed_topic_names: list[str] = NEW,
+        assignment: DescribedShareAssignment = NEW,
+    ) -> None:
+        self.member_id = member_id
+        self.rack_id = rack_id
+        self.member_epoch = member_epoch
+        self.client_id = client_id
+        self.client_host = client_host
+        self.subscribed_topic_names = [] if subscribed_topic_names is NEW else subscribed_topic_names
+        self.assignment = DescribedShareAssignment() if assignment is NEW else assignment
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class DescribedShareGroup(Message):
     """Outcome per group. (0+)
 
@@ -102,15 +130,17 @@ class DescribedShareGroup(Message):
         authorized_operations: Bit field of what the client may do with the group.
     """
 
-    error_code: int = 0
-    error_message: str | None = None
-    group_id: str = ""
-    group_state: str = ""
-    group_epoch: int = 0
-    assignment_epoch: int = 0
-    assignor_name: str = ""
-    members: list[ShareGroupDescribeMember] = attrs.Factory(list)
-    authorized_operations: int = -2147483648
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "group_id",
+        "group_state",
+        "group_epoch",
+        "assignment_epoch",
+        "assignor_name",
+        "members",
+        "authorized_operations",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
@@ -124,8 +154,29 @@ class DescribedShareGroup(Message):
         Field("authorized_operations", "int32", default=-2147483648),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = None,
+        group_id: str = "",
+        group_state: str = "",
+        group_epoch: int = 0,
+        assignment_epoch: int = 0,
+        assignor_name: str = "",
+        members: list[ShareGroupDescribeMember] = NEW,
+        authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.group_id = group_id
+        self.group_state = group_state
+        self.group_epoch = group_epoch
+        self.assignment_epoch = assignment_epoch
+        self.assignor_name = assignor_name
+        self.members = [] if members is NEW else members
+        self.authorized_operations = authorized_operations
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ShareGroupDescribeResponse(Message):
     """ShareGroupDescribeResponse (response of API 77): versions 1, flexible from 0.
 
@@ -140,10 +191,17 @@ class ShareGroupDescribeResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (1, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    groups: list[DescribedShareGroup] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "groups")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("groups", "[]struct", DescribedShareGroup),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        groups: list[DescribedShareGroup] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.groups = [] if groups is NEW else groups

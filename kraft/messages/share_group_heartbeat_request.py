@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ShareGroupHeartbeatRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ShareGroupHeartbeatRequest(Message):
     """ShareGroupHeartbeatRequest (request of API 76): versions 1, flexible from 0.
 
@@ -29,11 +26,7 @@ class ShareGroupHeartbeatRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (1, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    member_id: str = ""
-    member_epoch: int = 0
-    rack_id: str | None = None
-    subscribed_topic_names: list[str] | None = None
+    __slots__ = ("group_id", "member_id", "member_epoch", "rack_id", "subscribed_topic_names")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
@@ -42,3 +35,17 @@ class ShareGroupHeartbeatRequest(Message):
         Field("rack_id", "string", nullable=(0, OPEN), default=None),
         Field("subscribed_topic_names", "[]string", nullable=(0, OPEN), default=None),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        member_epoch: int = 0,
+        rack_id: str | None = None,
+        subscribed_topic_names: list[str] | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.rack_id = rack_id
+        self.subscribed_topic_names = subscribed_topic_names

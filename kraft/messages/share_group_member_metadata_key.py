@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ShareGroupMemberMetadataKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ShareGroupMemberMetadataKey(Message):
     """ShareGroupMemberMetadataKey (data): versions 10.
 
@@ -24,10 +21,17 @@ class ShareGroupMemberMetadataKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (10, 10)
 
-    group_id: str = ""
-    member_id: str = ""
+    __slots__ = ("group_id", "member_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string", versions=(10, OPEN)),
         Field("member_id", "string", versions=(10, OPEN)),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id

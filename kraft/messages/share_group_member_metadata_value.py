@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ShareGroupMemberMetadataValue"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ShareGroupMemberMetadataValue(Message):
     """ShareGroupMemberMetadataValue (data): versions 0, flexible from 0.
 
@@ -25,10 +22,7 @@ class ShareGroupMemberMetadataValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    rack_id: str | None = ""
-    client_id: str = ""
-    client_host: str = ""
-    subscribed_topic_names: list[str] = attrs.Factory(list)
+    __slots__ = ("rack_id", "client_id", "client_host", "subscribed_topic_names")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("rack_id", "string", nullable=(0, OPEN)),
@@ -36,3 +30,15 @@ class ShareGroupMemberMetadataValue(Message):
         Field("client_host", "string"),
         Field("subscribed_topic_names", "[]string"),
     )
+
+    def __init__(
+        self,
+        rack_id: str | None = "",
+        client_id: str = "",
+        client_host: str = "",
+        subscribed_topic_names: list[str] = NEW,
+    ) -> None:
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.subscribed_topic_names = [] if subscribed_topic_names is NEW else subscribed_topic_names

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ShareGroupMetadataKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ShareGroupMetadataKey(Message):
     """ShareGroupMetadataKey (data): versions 11.
 
@@ -21,6 +18,12 @@ class ShareGroupMetadataKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (11, 11)
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "string", versions=(11, OPEN)),)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ShareGroupTargetAssignmentMetadataKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ShareGroupTargetAssignmentMetadataKey(Message):
     """ShareGroupTargetAssignmentMetadataKey (data): versions 12.
 
@@ -21,6 +18,12 @@ class ShareGroupTargetAssignmentMetadataKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (12, 12)
 
-    group_id: str = ""
+    __slots__ = ("group_id",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("group_id", "string", versions=(12, OPEN)),)
+
+    def __init__(
+        self,
+        group_id: str = "",
+    ) -> None:
+        self.group_id = group_id

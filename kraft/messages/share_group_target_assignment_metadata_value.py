@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import OPEN, Field, Message
 
 __all__ = ["ShareGroupTargetAssignmentMetadataValue"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ShareGroupTargetAssignmentMetadataValue(Message):
     """ShareGroupTargetAssignmentMetadataValue (data): versions 0, flexible from 0.
 
@@ -23,10 +20,17 @@ class ShareGroupTargetAssignmentMetadataValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    assignment_epoch: int = 0
-    assignment_timestamp: int = 0
+    __slots__ = ("assignment_epoch", "assignment_timestamp")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("assignment_epoch", "int32"),
         Field("assignment_timestamp", "int64", tag=0, tagged=(0, OPEN), ignorable=True),
     )
+
+    def __init__(
+        self,
+        assignment_epoch: int = 0,
+        assignment_timestamp: int = 0,
+    ) -> None:
+        self.assignment_epoch = assignment_epoch
+        self.assignment_timestamp = assignment_timestamp

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["ShareSnapshotValue", "StateBatch"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class StateBatch(Message):
     """Delivery states of records from the start offset on. (0+)
 
@@ -22,10 +19,7 @@ class StateBatch(Message):
         delivery_count: How often the records were delivered.
     """
 
-    first_offset: int = 0
-    last_offset: int = 0
-    delivery_state: int = 0
-    delivery_count: int = 0
+    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("first_offset", "int64"),
@@ -34,8 +28,19 @@ class StateBatch(Message):
         Field("delivery_count", "int16"),
     )
 
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: int = 0,
+        delivery_count: int = 0,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_state = delivery_state
+        self.delivery_count = delivery_count
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class ShareSnapshotValue(Message):
     """ShareSnapshotValue (data): versions 0, flexible from 0.
 
@@ -54,14 +59,16 @@ class ShareSnapshotValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    snapshot_epoch: int = 0
-    state_epoch: int = 0
-    leader_epoch: int = 0
-    start_offset: int = 0
-    delivery_complete_count: int = -1
-    create_timestamp: int = 0
-    write_timestamp: int = 0
-    state_batches: list[StateBatch] = attrs.Factory(list)
+    __slots__ = (
+        "snapshot_epoch",
+        "state_epoch",
+        "leader_epoch",
+        "start_offset",
+        "delivery_complete_count",
+        "create_timestamp",
+        "write_timestamp",
+        "state_batches",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("snapshot_epoch", "int32"),
@@ -73,3 +80,23 @@ class ShareSnapshotValue(Message):
         Field("write_timestamp", "int64"),
         Field("state_batches", "[]struct", StateBatch),
     )
+
+    def __init__(
+        self,
+        snapshot_epoch: int = 0,
+        state_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+        create_timestamp: int = 0,
+        write_timestamp: int = 0,
+        state_batches: list[StateBatch] = NEW,
+    ) -> None:
+        self.snapshot_epoch = snapshot_epoch
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        self.create_timestamp = create_timestamp
+        self.write_timestamp = write_timestamp
+        self.state_batches = [] if state_batches is NEW else state_batches

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["ShareUpdateKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ShareUpdateKey(Message):
     """ShareUpdateKey (data): versions 0.
 
@@ -25,12 +22,20 @@ class ShareUpdateKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
 
-    group_id: str = ""
-    topic_id: UUID = ZERO_UUID
-    partition: int = 0
+    __slots__ = ("group_id", "topic_id", "partition")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string", versions=(0, 0)),
         Field("topic_id", "uuid", versions=(0, 0)),
         Field("partition", "int32", versions=(0, 0)),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partition: int = 0,
+    ) -> None:
+        self.group_id = group_id
+        self.topic_id = topic_id
+        self.partition = partition

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["SnapshotFooterRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class SnapshotFooterRecord(Message):
     """SnapshotFooterRecord (data): versions 0, flexible from 0.
 
@@ -22,6 +19,12 @@ class SnapshotFooterRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    version: int = 0
+    __slots__ = ("version",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("version", "int16"),)
+
+    def __init__(
+        self,
+        version: int = 0,
+    ) -> None:
+        self.version = version

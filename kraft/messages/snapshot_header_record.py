@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["SnapshotHeaderRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class SnapshotHeaderRecord(Message):
     """SnapshotHeaderRecord (data): versions 0, flexible from 0.
 
@@ -23,10 +20,17 @@ class SnapshotHeaderRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    version: int = 0
-    last_contained_log_timestamp: int = 0
+    __slots__ = ("version", "last_contained_log_timestamp")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("version", "int16"),
         Field("last_contained_log_timestamp", "int64"),
     )
+
+    def __init__(
+        self,
+        version: int = 0,
+        last_contained_log_timestamp: int = 0,
+    ) -> None:
+        self.version = version
+        self.last_contained_log_timestamp = last_contained_log_timestamp

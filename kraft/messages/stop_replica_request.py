@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = [
     "StopReplicaPartitionState",
@@ -17,7 +15,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class StopReplicaPartitionV0(Message):
     """The replicas to stop, one by one. (0)
 
@@ -26,16 +23,22 @@ class StopReplicaPartitionV0(Message):
         partition_index (0): Number of the partition in its topic.
     """
 
-    topic_name: str = ""
-    partition_index: int = 0
+    __slots__ = ("topic_name", "partition_index")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string", versions=(0, 0)),
         Field("partition_index", "int32", versions=(0, 0)),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partition_index: int = 0,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partition_index = partition_index
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class StopReplicaTopicV1(Message):
     """The replicas to stop, by topic. (1-2)
 
@@ -44,16 +47,22 @@ class StopReplicaTopicV1(Message):
         partition_indexes (1-2): Numbers of the partitions to stop.
     """
 
-    name: str = ""
-    partition_indexes: list[int] = attrs.Factory(list)
+    __slots__ = ("name", "partition_indexes")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string", versions=(1, 2)),
         Field("partition_indexes", "[]int32", versions=(1, 2)),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partition_indexes: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class StopReplicaPartitionState(Message):
     """The replicas of this topic to stop. (3+)
 
@@ -63,9 +72,7 @@ class StopReplicaPartitionState(Message):
         delete_partition (3+): Whether this replica is deleted too.
     """
 
-    partition_index: int = 0
-    leader_epoch: int = -1
-    delete_partition: bool = False
+    __slots__ = ("partition_index", "leader_epoch", "delete_partition")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32", versions=(3, OPEN)),
@@ -73,8 +80,17 @@ class StopReplicaPartitionState(Message):
         Field("delete_partition", "bool", versions=(3, OPEN)),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        leader_epoch: int = -1,
+        delete_partition: bool = False,
+    ) -> None:
+        self.partition_index = partition_index
+        self.leader_epoch = leader_epoch
+        self.delete_partition = delete_partition
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class StopReplicaTopicState(Message):
     """The replicas to stop, by topic, each with its own choices. (3+)
 
@@ -83,16 +99,22 @@ class StopReplicaTopicState(Message):
         partition_states (3+): The replicas of this topic to stop.
     """
 
-    topic_name: str = ""
-    partition_states: list[StopReplicaPartitionState] = attrs.Factory(list)
+    __slots__ = ("topic_name", "partition_states")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string", versions=(3, OPEN)),
         Field("partition_states", "[]struct", StopReplicaPartitionState, versions=(3, OPEN)),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partition_states: list[StopReplicaPartitionState] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partition_states = [] if partition_states is NEW else partition_states
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class StopReplicaRequest(Message):
     """StopReplicaRequest (request of API 5): versions 0-4, flexible from 2.
 
@@ -113,14 +135,16 @@ class StopReplicaRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    controller_id: int = 0
-    is_kraft_controller: bool = False
-    controller_epoch: int = 0
-    broker_epoch: int = -1
-    delete_partitions: bool = False
-    ungrouped_partitions: list[StopReplicaPartitionV0] = attrs.Factory(list)
-    topics: list[StopReplicaTopicV1] = attrs.Factory(list)
-    topic_states: list[StopReplicaTopicState] = attrs.Factory(list)
+    __slots__ = (
+        "controller_id",
+        "is_kraft_controller",
+        "controller_epoch",
+        "broker_epoch",
+        "delete_partitions",
+        "ungrouped_partitions",
+        "topics",
+        "topic_states",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("controller_id", "int32"),
@@ -132,3 +156,23 @@ class StopReplicaRequest(Message):
         Field("topics", "[]struct", StopReplicaTopicV1, versions=(1, 2)),
         Field("topic_states", "[]struct", StopReplicaTopicState, versions=(3, OPEN)),
     )
+
+    def __init__(
+        self,
+        controller_id: int = 0,
+        is_kraft_controller: bool = False,
+        controller_epoch: int = 0,
+        broker_epoch: int = -1,
+        delete_partitions: bool = False,
+        ungrouped_partitions: list[StopReplicaPartitionV0] = NEW,
+        topics: list[StopReplicaTopicV1] = NEW,
+        topic_states: list[StopReplicaTopicState] = NEW,
+    ) -> None:
+        self.controller_id = controller_id
+        self.is_kraft_controller = is_kraft_controller
+        self.controller_epoch = controller_epoch
+        self.broker_epoch = broker_epoch
+        self.delete_partitions = delete_partitions
+        self.ungrouped_partitions = [] if ungrouped_partitions is NEW else ungrouped_partitions
+        self.topics = [] if topics is NEW else topics
+        self.topic_states = [] if topic_states is NEW else topic_states

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["StopReplicaPartitionError", "StopReplicaResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class StopReplicaPartitionError(Message):
     """One outcome per partition. (0+)
 
@@ -21,9 +18,7 @@ class StopReplicaPartitionError(Message):
         error_code: The outcome as a Kafka error code; 0 is success.
     """
 
-    topic_name: str = ""
-    partition_index: int = 0
-    error_code: int = 0
+    __slots__ = ("topic_name", "partition_index", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
@@ -31,8 +26,17 @@ class StopReplicaPartitionError(Message):
         Field("error_code", "int16"),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partition_index = partition_index
+        self.error_code = error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class StopReplicaResponse(Message):
     """StopReplicaResponse (response of API 5): versions 0-4, flexible from 2.
 
@@ -45,10 +49,17 @@ class StopReplicaResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 4)
     FLEXIBLE_FROM: ClassVar[int] = 2
 
-    error_code: int = 0
-    partition_errors: list[StopReplicaPartitionError] = attrs.Factory(list)
+    __slots__ = ("error_code", "partition_errors")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("error_code", "int16"),
         Field("partition_errors", "[]struct", StopReplicaPartitionError),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        partition_errors: list[StopReplicaPartitionError] = NEW,
+    ) -> None:
+        self.error_code = error_code
+        self.partition_errors = [] if partition_errors is NEW else partition_errors

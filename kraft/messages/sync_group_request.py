@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["SyncGroupRequest", "SyncGroupRequestAssignment"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class SyncGroupRequestAssignment(Message):
     """Everyone's share, from the leader alone. (0+)
 
@@ -20,16 +17,22 @@ class SyncGroupRequestAssignment(Message):
         assignment: Share of that member.
     """
 
-    member_id: str = ""
-    assignment: bytes = b""
+    __slots__ = ("member_id", "assignment")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("member_id", "string"),
         Field("assignment", "bytes"),
     )
 
+    def __init__(
+        self,
+        member_id: str = "",
+        assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.assignment = assignment
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class SyncGroupRequest(Message):
     """SyncGroupRequest (request of API 14): versions 0-5, flexible from 4.
 
@@ -49,13 +52,15 @@ class SyncGroupRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 4
 
-    group_id: str = ""
-    generation_id: int = 0
-    member_id: str = ""
-    group_instance_id: str | None = None
-    protocol_type: str | None = None
-    protocol_name: str | None = None
-    assignments: list[SyncGroupRequestAssignment] = attrs.Factory(list)
+    __slots__ = (
+        "group_id",
+        "generation_id",
+        "member_id",
+        "group_instance_id",
+        "protocol_type",
+        "protocol_name",
+        "assignments",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
@@ -66,3 +71,21 @@ class SyncGroupRequest(Message):
         Field("protocol_name", "string", versions=(5, OPEN), nullable=(5, OPEN), default=None, ignorable=True),
         Field("assignments", "[]struct", SyncGroupRequestAssignment),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        generation_id: int = 0,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        protocol_type: str | None = None,
+        protocol_name: str | None = None,
+        assignments: list[SyncGroupRequestAssignment] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.generation_id = generation_id
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.protocol_type = protocol_type
+        self.protocol_name = protocol_name
+        self.assignments = [] if assignments is NEW else assignments

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["TopicRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class TopicRecord(Message):
     """TopicRecord (metadata record, type 2): versions 0, flexible from 0.
 
@@ -26,10 +23,17 @@ class TopicRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    name: str = ""
-    topic_id: UUID = ZERO_UUID
+    __slots__ = ("name", "topic_id")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("topic_id", "uuid"),
     )
+
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: UUID = ZERO_UUID,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id

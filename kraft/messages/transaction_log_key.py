@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["TransactionLogKey"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class TransactionLogKey(Message):
     """TransactionLogKey (data): versions 0.
 
@@ -21,6 +18,12 @@ class TransactionLogKey(Message):
 
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
 
-    transactional_id: str = ""
+    __slots__ = ("transactional_id",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("transactional_id", "string"),)
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+    ) -> None:
+        self.transactional_id = transactional_id

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["PartitionsSchema", "TransactionLogValue"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionsSchema(Message):
     """Partitions in the transaction, null if it is empty. (0+)
 
@@ -20,16 +17,22 @@ class PartitionsSchema(Message):
         partition_ids: Partition numbers.
     """
 
-    topic: str = ""
-    partition_ids: list[int] = attrs.Factory(list)
+    __slots__ = ("topic", "partition_ids")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic", "string"),
         Field("partition_ids", "[]int32"),
     )
 
+    def __init__(
+        self,
+        topic: str = "",
+        partition_ids: list[int] = NEW,
+    ) -> None:
+        self.topic = topic
+        self.partition_ids = [] if partition_ids is NEW else partition_ids
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TransactionLogValue(Message):
     """TransactionLogValue (data): versions 0-1, flexible from 1.
 
@@ -53,17 +56,19 @@ class TransactionLogValue(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    producer_id: int = 0
-    previous_producer_id: int = -1
-    next_producer_id: int = -1
-    producer_epoch: int = 0
-    next_producer_epoch: int = -1
-    transaction_timeout_ms: int = 0
-    transaction_status: int = 0
-    transaction_partitions: list[PartitionsSchema] | None = attrs.Factory(list)
-    transaction_last_update_timestamp_ms: int = 0
-    transaction_start_timestamp_ms: int = 0
-    client_transaction_version: int = 0
+    __slots__ = (
+        "producer_id",
+        "previous_producer_id",
+        "next_producer_id",
+        "producer_epoch",
+        "next_producer_epoch",
+        "transaction_timeout_ms",
+        "transaction_status",
+        "transaction_partitions",
+        "transaction_last_update_timestamp_ms",
+        "transaction_start_timestamp_ms",
+        "client_transaction_version",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("producer_id", "int64"),
@@ -78,3 +83,29 @@ class TransactionLogValue(Message):
         Field("transaction_start_timestamp_ms", "int64"),
         Field("client_transaction_version", "int16", versions=(1, OPEN), tag=2, tagged=(1, OPEN)),
     )
+
+    def __init__(
+        self,
+        producer_id: int = 0,
+        previous_producer_id: int = -1,
+        next_producer_id: int = -1,
+        producer_epoch: int = 0,
+        next_producer_epoch: int = -1,
+        transaction_timeout_ms: int = 0,
+        transaction_status: int = 0,
+        transaction_partitions: list[PartitionsSchema] | None = NEW,
+        transaction_last_update_timestamp_ms: int = 0,
+        transaction_start_timestamp_ms: int = 0,
+        client_transaction_version: int = 0,
+    ) -> None:
+        self.producer_id = producer_id
+        self.previous_producer_id = previous_producer_id
+        self.next_producer_id = next_producer_id
+        self.producer_epoch = producer_epoch
+        self.next_producer_epoch = next_producer_epoch
+        self.transaction_timeout_ms = transaction_timeout_ms
+        self.transaction_status = transaction_status
+        self.transaction_partitions = [] if transaction_partitions is NEW else transaction_partitions
+        self.transaction_last_update_timestamp_ms = transaction_last_update_timestamp_ms
+        self.transaction_start_timestamp_ms = transaction_start_timestamp_ms
+        self.client_transaction_version = client_transaction_version

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["TxnOffsetCommitRequest", "TxnOffsetCommitRequestPartition", "TxnOffsetCommitRequestTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class TxnOffsetCommitRequestPartition(Message):
     """Offsets per partition. (0+)
 
@@ -22,10 +19,7 @@ class TxnOffsetCommitRequestPartition(Message):
         committed_metadata: Client's own note, kept with the offset.
     """
 
-    partition_index: int = 0
-    committed_offset: int = 0
-    committed_leader_epoch: int = -1
-    committed_metadata: str | None = ""
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -34,8 +28,19 @@ class TxnOffsetCommitRequestPartition(Message):
         Field("committed_metadata", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        committed_metadata: str | None = "",
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.committed_metadata = committed_metadata
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TxnOffsetCommitRequestTopic(Message):
     """Offsets per topic. (0+)
 
@@ -44,16 +49,22 @@ class TxnOffsetCommitRequestTopic(Message):
         partitions: Offsets per partition.
     """
 
-    name: str = ""
-    partitions: list[TxnOffsetCommitRequestPartition] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", TxnOffsetCommitRequestPartition),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[TxnOffsetCommitRequestPartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TxnOffsetCommitRequest(Message):
     """TxnOffsetCommitRequest (request of API 28): versions 0-5, flexible from 3.
 
@@ -75,14 +86,16 @@ class TxnOffsetCommitRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    transactional_id: str = ""
-    group_id: str = ""
-    producer_id: int = 0
-    producer_epoch: int = 0
-    generation_id: int = -1
-    member_id: str = ""
-    group_instance_id: str | None = None
-    topics: list[TxnOffsetCommitRequestTopic] = attrs.Factory(list)
+    __slots__ = (
+        "transactional_id",
+        "group_id",
+        "producer_id",
+        "producer_epoch",
+        "generation_id",
+        "member_id",
+        "group_instance_id",
+        "topics",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("transactional_id", "string"),
@@ -94,3 +107,23 @@ class TxnOffsetCommitRequest(Message):
         Field("group_instance_id", "string", versions=(3, OPEN), nullable=(3, OPEN), default=None),
         Field("topics", "[]struct", TxnOffsetCommitRequestTopic),
     )
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+        group_id: str = "",
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        generation_id: int = -1,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        topics: list[TxnOffsetCommitRequestTopic] = NEW,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.group_id = group_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.generation_id = generation_id
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.topics = [] if topics is NEW else topics

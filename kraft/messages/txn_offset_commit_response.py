@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = ["TxnOffsetCommitResponse", "TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class TxnOffsetCommitResponsePartition(Message):
     """Outcome per partition. (0+)
 
@@ -20,16 +17,22 @@ class TxnOffsetCommitResponsePartition(Message):
         error_code: Error of this partition, 0 if the offset is pending.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
+    __slots__ = ("partition_index", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
         Field("error_code", "int16"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TxnOffsetCommitResponseTopic(Message):
     """Outcome per topic. (0+)
 
@@ -38,16 +41,22 @@ class TxnOffsetCommitResponseTopic(Message):
         partitions: Outcome per partition.
     """
 
-    name: str = ""
-    partitions: list[TxnOffsetCommitResponsePartition] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", TxnOffsetCommitResponsePartition),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[TxnOffsetCommitResponsePartition] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TxnOffsetCommitResponse(Message):
     """TxnOffsetCommitResponse (response of API 28): versions 0-5, flexible from 3.
 
@@ -60,10 +69,17 @@ class TxnOffsetCommitResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 3
 
-    throttle_time_ms: int = 0
-    topics: list[TxnOffsetCommitResponseTopic] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("topics", "[]struct", TxnOffsetCommitResponseTopic),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[TxnOffsetCommitResponseTopic] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is NEW else topics

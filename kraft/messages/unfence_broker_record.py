@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["UnfenceBrokerRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class UnfenceBrokerRecord(Message):
     """UnfenceBrokerRecord (metadata record, type 8): versions 0, flexible from 0.
 
@@ -26,10 +23,17 @@ class UnfenceBrokerRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    id: int = 0
-    epoch: int = 0
+    __slots__ = ("id", "epoch")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("id", "int32"),
         Field("epoch", "int64"),
     )
+
+    def __init__(
+        self,
+        id: int = 0,
+        epoch: int = 0,
+    ) -> None:
+        self.id = id
+        self.epoch = epoch

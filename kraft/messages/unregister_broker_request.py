@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["UnregisterBrokerRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class UnregisterBrokerRequest(Message):
     """UnregisterBrokerRequest (request of API 64): versions 0, flexible from 0.
 
@@ -23,6 +20,12 @@ class UnregisterBrokerRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    broker_id: int = 0
+    __slots__ = ("broker_id",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("broker_id", "int32"),)
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+    ) -> None:
+        self.broker_id = broker_id

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["UpdatableFeatureResult", "UpdateFeaturesResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class UpdatableFeatureResult(Message):
     """One outcome per feature. (0-1)
 
@@ -21,9 +18,7 @@ class UpdatableFeatureResult(Message):
         error_message: Text explaining the error, or null.
     """
 
-    feature: str = ""
-    error_code: int = 0
-    error_message: str | None = ""
+    __slots__ = ("feature", "error_code", "error_message")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("feature", "string"),
@@ -31,8 +26,17 @@ class UpdatableFeatureResult(Message):
         Field("error_message", "string", nullable=(0, OPEN)),
     )
 
+    def __init__(
+        self,
+        feature: str = "",
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.feature = feature
+        self.error_code = error_code
+        self.error_message = error_message
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class UpdateFeaturesResponse(Message):
     """UpdateFeaturesResponse (response of API 57): versions 0-2, flexible from 0.
 
@@ -49,10 +53,7 @@ class UpdateFeaturesResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    error_message: str | None = ""
-    results: list[UpdatableFeatureResult] = attrs.Factory(list)
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "results")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
@@ -60,3 +61,15 @@ class UpdateFeaturesResponse(Message):
         Field("error_message", "string", nullable=(0, OPEN)),
         Field("results", "[]struct", UpdatableFeatureResult, versions=(0, 1), ignorable=True),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        results: list[UpdatableFeatureResult] = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.results = [] if results is NEW else results

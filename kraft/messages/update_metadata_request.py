@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = [
@@ -19,7 +17,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class UpdateMetadataPartitionState(Message):
     """State of each partition, in versions that do not group by topic. (0+)
 
@@ -35,15 +32,17 @@ class UpdateMetadataPartitionState(Message):
         offline_replicas (4+): Replicas that are not available.
     """
 
-    topic_name: str = ""
-    partition_index: int = 0
-    controller_epoch: int = 0
-    leader: int = 0
-    leader_epoch: int = 0
-    isr: list[int] = attrs.Factory(list)
-    zk_version: int = 0
-    replicas: list[int] = attrs.Factory(list)
-    offline_replicas: list[int] = attrs.Factory(list)
+    __slots__ = (
+        "topic_name",
+        "partition_index",
+        "controller_epoch",
+        "leader",
+        "leader_epoch",
+        "isr",
+        "zk_version",
+        "replicas",
+        "offline_replicas",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string", versions=(0, 4), ignorable=True),
@@ -57,8 +56,29 @@ class UpdateMetadataPartitionState(Message):
         Field("offline_replicas", "[]int32", versions=(4, OPEN), ignorable=True),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partition_index: int = 0,
+        controller_epoch: int = 0,
+        leader: int = 0,
+        leader_epoch: int = 0,
+        isr: list[int] = NEW,
+        zk_version: int = 0,
+        replicas: list[int] = NEW,
+        offline_replicas: list[int] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partition_index = partition_index
+        self.controller_epoch = controller_epoch
+        self.leader = leader
+        self.leader_epoch = leader_epoch
+        self.isr = [] if isr is NEW else isr
+        self.zk_version = zk_version
+        self.replicas = [] if replicas is NEW else replicas
+        self.offline_replicas = [] if offline_replicas is NEW else offline_replicas
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class UpdateMetadataTopicState(Message):
     """State of the partitions, by topic. (5+)
 
@@ -68,9 +88,7 @@ class UpdateMetadataTopicState(Message):
         partition_states (5+): State of each partition of the topic.
     """
 
-    topic_name: str = ""
-    topic_id: UUID = ZERO_UUID
-    partition_states: list[UpdateMetadataPartitionState] = attrs.Factory(list)
+    __slots__ = ("topic_name", "topic_id", "partition_states")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string", versions=(5, OPEN)),
@@ -78,8 +96,17 @@ class UpdateMetadataTopicState(Message):
         Field("partition_states", "[]struct", UpdateMetadataPartitionState, versions=(5, OPEN)),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        topic_id: UUID = ZERO_UUID,
+        partition_states: list[UpdateMetadataPartitionState] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.topic_id = topic_id
+        self.partition_states = [] if partition_states is NEW else partition_states
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class UpdateMetadataEndpoint(Message):
     """Where the broker listens, one entry per listener. (1+)
 
@@ -90,10 +117,7 @@ class UpdateMetadataEndpoint(Message):
         security_protocol (1+): Security protocol of the listener, as a code.
     """
 
-    port: int = 0
-    host: str = ""
-    listener: str = ""
-    security_protocol: int = 0
+    __slots__ = ("port", "host", "listener", "security_protocol")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("port", "int32", versions=(1, OPEN)),
@@ -102,8 +126,19 @@ class UpdateMetadataEndpoint(Message):
         Field("security_protocol", "int16", versions=(1, OPEN)),
     )
 
+    def __init__(
+        self,
+        port: int = 0,
+        host: str = "",
+        listener: str = "",
+        security_protocol: int = 0,
+    ) -> None:
+        self.port = port
+        self.host = host
+        self.listener = listener
+        self.security_protocol = security_protocol
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class UpdateMetadataBroker(Message):
     """The brokers that are alive. (0+)
 
@@ -115,11 +150,7 @@ class UpdateMetadataBroker(Message):
         rack (2+): Rack of the broker, or null.
     """
 
-    id: int = 0
-    v0_host: str = ""
-    v0_port: int = 0
-    endpoints: list[UpdateMetadataEndpoint] = attrs.Factory(list)
-    rack: str | None = ""
+    __slots__ = ("id", "v0_host", "v0_port", "endpoints", "rack")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("id", "int32"),
@@ -129,8 +160,21 @@ class UpdateMetadataBroker(Message):
         Field("rack", "string", versions=(2, OPEN), nullable=(0, OPEN), ignorable=True),
     )
 
+    def __init__(
+        self,
+        id: int = 0,
+        v0_host: str = "",
+        v0_port: int = 0,
+        endpoints: list[UpdateMetadataEndpoint] = NEW,
+        rack: str | None = "",
+    ) -> None:
+        self.id = id
+        self.v0_host = v0_host
+        self.v0_port = v0_port
+        self.endpoints = [] if endpoints is NEW else endpoints
+        self.rack = rack
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class UpdateMetadataRequest(Message):
     """UpdateMetadataRequest (request of API 6): versions 0-8, flexible from 6.
 
@@ -151,14 +195,16 @@ class UpdateMetadataRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 8)
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    controller_id: int = 0
-    is_kraft_controller: bool = False
-    type: int = 0
-    controller_epoch: int = 0
-    broker_epoch: int = -1
-    ungrouped_partition_states: list[UpdateMetadataPartitionState] = attrs.Factory(list)
-    topic_states: list[UpdateMetadataTopicState] = attrs.Factory(list)
-    live_brokers: list[UpdateMetadataBroker] = attrs.Factory(list)
+    __slots__ = (
+        "controller_id",
+        "is_kraft_controller",
+        "type",
+        "controller_epoch",
+        "broker_epoch",
+        "ungrouped_partition_states",
+        "topic_states",
+        "live_brokers",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("controller_id", "int32"),
@@ -170,3 +216,23 @@ class UpdateMetadataRequest(Message):
         Field("topic_states", "[]struct", UpdateMetadataTopicState, versions=(5, OPEN)),
         Field("live_brokers", "[]struct", UpdateMetadataBroker),
     )
+
+    def __init__(
+        self,
+        controller_id: int = 0,
+        is_kraft_controller: bool = False,
+        type: int = 0,
+        controller_epoch: int = 0,
+        broker_epoch: int = -1,
+        ungrouped_partition_states: list[UpdateMetadataPartitionState] = NEW,
+        topic_states: list[UpdateMetadataTopicState] = NEW,
+        live_brokers: list[UpdateMetadataBroker] = NEW,
+    ) -> None:
+        self.controller_id = controller_id
+        self.is_kraft_controller = is_kraft_controller
+        self.type = type
+        self.controller_epoch = controller_epoch
+        self.broker_epoch = broker_epoch
+        self.ungrouped_partition_states = [] if ungrouped_partition_states is NEW else ungrouped_partition_states
+        self.topic_states = [] if topic_states is NEW else topic_states
+        self.live_brokers = [] if live_brokers is NEW else live_brokers

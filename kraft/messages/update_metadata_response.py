@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["UpdateMetadataResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class UpdateMetadataResponse(Message):
     """UpdateMetadataResponse (response of API 6): versions 0-8, flexible from 6.
 
@@ -23,6 +20,12 @@ class UpdateMetadataResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 8)
     FLEXIBLE_FROM: ClassVar[int] = 6
 
-    error_code: int = 0
+    __slots__ = ("error_code",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("error_code", "int16"),)
+
+    def __init__(
+        self,
+        error_code: int = 0,
+    ) -> None:
+        self.error_code = error_code

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["KRaftVersionFeature", "Listener", "UpdateRaftVoterRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class Listener(Message):
     """Where the sender listens, one entry per listener. (0+)
 
@@ -23,9 +20,7 @@ class Listener(Message):
         port: Port to connect to.
     """
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
+    __slots__ = ("name", "host", "port")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -33,8 +28,17 @@ class Listener(Message):
         Field("port", "uint16"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class KRaftVersionFeature(Message):
     """Range of kraft.version the voter supports. (0+)
 
@@ -43,16 +47,22 @@ class KRaftVersionFeature(Message):
         max_supported_version: Highest level the node supports.
     """
 
-    min_supported_version: int = 0
-    max_supported_version: int = 0
+    __slots__ = ("min_supported_version", "max_supported_version")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("min_supported_version", "int16"),
         Field("max_supported_version", "int16"),
     )
 
+    def __init__(
+        self,
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+    ) -> None:
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class UpdateRaftVoterRequest(Message):
     """UpdateRaftVoterRequest (request of API 82): versions 0, flexible from 0.
 
@@ -69,12 +79,14 @@ class UpdateRaftVoterRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    cluster_id: str | None = ""
-    current_leader_epoch: int = 0
-    voter_id: int = 0
-    voter_directory_id: UUID = ZERO_UUID
-    listeners: list[Listener] = attrs.Factory(list)
-    kraft_version_feature: KRaftVersionFeature = attrs.Factory(KRaftVersionFeature)
+    __slots__ = (
+        "cluster_id",
+        "current_leader_epoch",
+        "voter_id",
+        "voter_directory_id",
+        "listeners",
+        "kraft_version_feature",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "string", nullable=(0, OPEN)),
@@ -84,3 +96,19 @@ class UpdateRaftVoterRequest(Message):
         Field("listeners", "[]struct", Listener),
         Field("kraft_version_feature", "struct", KRaftVersionFeature, json_name="kRaftVersionFeature"),
     )
+
+    def __init__(
+        self,
+        cluster_id: str | None = "",
+        current_leader_epoch: int = 0,
+        voter_id: int = 0,
+        voter_directory_id: UUID = ZERO_UUID,
+        listeners: list[Listener] = NEW,
+        kraft_version_feature: KRaftVersionFeature = NEW,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.current_leader_epoch = current_leader_epoch
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.listeners = [] if listeners is NEW else listeners
+        self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is NEW else kraft_version_feature

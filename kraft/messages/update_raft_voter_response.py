@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["CurrentLeader", "UpdateRaftVoterResponse"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class CurrentLeader(Message):
     """The leader this server knows of. (0+)
 
@@ -22,10 +19,7 @@ class CurrentLeader(Message):
         port: Port to connect to.
     """
 
-    leader_id: int = -1
-    leader_epoch: int = -1
-    host: str = ""
-    port: int = 0
+    __slots__ = ("leader_id", "leader_epoch", "host", "port")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("leader_id", "int32", default=-1),
@@ -34,8 +28,19 @@ class CurrentLeader(Message):
         Field("port", "int32"),
     )
 
+    def __init__(
+        self,
+        leader_id: int = -1,
+        leader_epoch: int = -1,
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.host = host
+        self.port = port
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class UpdateRaftVoterResponse(Message):
     """UpdateRaftVoterResponse (response of API 82): versions 0, flexible from 0.
 
@@ -49,12 +54,20 @@ class UpdateRaftVoterResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    throttle_time_ms: int = 0
-    error_code: int = 0
-    current_leader: CurrentLeader = attrs.Factory(CurrentLeader)
+    __slots__ = ("throttle_time_ms", "error_code", "current_leader")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("throttle_time_ms", "int32"),
         Field("error_code", "int16"),
         Field("current_leader", "struct", CurrentLeader, tag=0, tagged=(0, OPEN)),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        current_leader: CurrentLeader = NEW,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.current_leader = CurrentLeader() if current_leader is NEW else current_leader

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["UserScramCredentialRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class UserScramCredentialRecord(Message):
     """UserScramCredentialRecord (metadata record, type 11): versions 0, flexible from 0.
 
@@ -28,12 +25,7 @@ class UserScramCredentialRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    name: str = ""
-    mechanism: int = 0
-    salt: bytes = b""
-    stored_key: bytes = b""
-    server_key: bytes = b""
-    iterations: int = 0
+    __slots__ = ("name", "mechanism", "salt", "stored_key", "server_key", "iterations")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -43,3 +35,19 @@ class UserScramCredentialRecord(Message):
         Field("server_key", "bytes"),
         Field("iterations", "int32"),
     )
+
+    def __init__(
+        self,
+        name: str = "",
+        mechanism: int = 0,
+        salt: bytes = b"",
+        stored_key: bytes = b"",
+        server_key: bytes = b"",
+        iterations: int = 0,
+    ) -> None:
+        self.name = name
+        self.mechanism = mechanism
+        self.salt = salt
+        self.stored_key = stored_key
+        self.server_key = server_key
+        self.iterations = iterations

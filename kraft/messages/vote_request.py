@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["PartitionData", "TopicData", "VoteRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class PartitionData(Message):
     """The partitions of this topic. (0+)
 
@@ -28,14 +25,16 @@ class PartitionData(Message):
         pre_vote (2+): Ask how the vote would go, without binding anyone.
     """
 
-    partition_index: int = 0
-    replica_epoch: int = 0
-    replica_id: int = 0
-    replica_directory_id: UUID = ZERO_UUID
-    voter_directory_id: UUID = ZERO_UUID
-    last_offset_epoch: int = 0
-    last_offset: int = 0
-    pre_vote: bool = False
+    __slots__ = (
+        "partition_index",
+        "replica_epoch",
+        "replica_id",
+        "replica_directory_id",
+        "voter_directory_id",
+        "last_offset_epoch",
+        "last_offset",
+        "pre_vote",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
@@ -48,8 +47,27 @@ class PartitionData(Message):
         Field("pre_vote", "bool", versions=(2, OPEN)),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        replica_epoch: int = 0,
+        replica_id: int = 0,
+        replica_directory_id: UUID = ZERO_UUID,
+        voter_directory_id: UUID = ZERO_UUID,
+        last_offset_epoch: int = 0,
+        last_offset: int = 0,
+        pre_vote: bool = False,
+    ) -> None:
+        self.partition_index = partition_index
+        self.replica_epoch = replica_epoch
+        self.replica_id = replica_id
+        self.replica_directory_id = replica_directory_id
+        self.voter_directory_id = voter_directory_id
+        self.last_offset_epoch = last_offset_epoch
+        self.last_offset = last_offset
+        self.pre_vote = pre_vote
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class TopicData(Message):
     """One entry per topic. (0+)
 
@@ -58,16 +76,22 @@ class TopicData(Message):
         partitions: The partitions of this topic.
     """
 
-    topic_name: str = ""
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_name", "string"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class VoteRequest(Message):
     """VoteRequest (request of API 52): versions 0-2, flexible from 0.
 
@@ -83,12 +107,20 @@ class VoteRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    cluster_id: str | None = None
-    voter_id: int = -1
-    topics: list[TopicData] = attrs.Factory(list)
+    __slots__ = ("cluster_id", "voter_id", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("cluster_id", "string", nullable=(0, OPEN), default=None),
         Field("voter_id", "int32", versions=(1, OPEN), default=-1, ignorable=True),
         Field("topics", "[]struct", TopicData),
     )
+
+    def __init__(
+        self,
+        cluster_id: str | None = None,
+        voter_id: int = -1,
+        topics: list[TopicData] = NEW,
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.voter_id = voter_id
+        self.topics = [] if topics is NEW else topics

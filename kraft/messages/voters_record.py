@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["Endpoint", "KRaftVersionFeature", "Voter", "VotersRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class Endpoint(Message):
     """Where the node listens, one entry per listener. (0+)
 
@@ -23,9 +20,7 @@ class Endpoint(Message):
         port: Port to connect to.
     """
 
-    name: str = ""
-    host: str = ""
-    port: int = 0
+    __slots__ = ("name", "host", "port")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
@@ -33,8 +28,17 @@ class Endpoint(Message):
         Field("port", "uint16"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class KRaftVersionFeature(Message):
     """Range of kraft.version the voter supports. (0+)
 
@@ -43,16 +47,22 @@ class KRaftVersionFeature(Message):
         max_supported_version: Highest level the node supports.
     """
 
-    min_supported_version: int = 0
-    max_supported_version: int = 0
+    __slots__ = ("min_supported_version", "max_supported_version")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("min_supported_version", "int16"),
         Field("max_supported_version", "int16"),
     )
 
+    def __init__(
+        self,
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+    ) -> None:
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class Voter(Message):
     """The members of the quorum. (0+)
 
@@ -63,10 +73,7 @@ class Voter(Message):
         kraft_version_feature: Range of kraft.version the voter supports.
     """
 
-    voter_id: int = 0
-    voter_directory_id: UUID = ZERO_UUID
-    endpoints: list[Endpoint] = attrs.Factory(list)
-    kraft_version_feature: KRaftVersionFeature = attrs.Factory(KRaftVersionFeature)
+    __slots__ = ("voter_id", "voter_directory_id", "endpoints", "kraft_version_feature")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("voter_id", "int32"),
@@ -75,8 +82,19 @@ class Voter(Message):
         Field("kraft_version_feature", "struct", KRaftVersionFeature, json_name="kRaftVersionFeature"),
     )
 
+    def __init__(
+        self,
+        voter_id: int = 0,
+        voter_directory_id: UUID = ZERO_UUID,
+        endpoints: list[Endpoint] = NEW,
+        kraft_version_feature: KRaftVersionFeature = NEW,
+    ) -> None:
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.endpoints = [] if endpoints is NEW else endpoints
+        self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is NEW else kraft_version_feature
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class VotersRecord(Message):
     """VotersRecord (data): versions 0, flexible from 0.
 
@@ -88,10 +106,17 @@ class VotersRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    version: int = 0
-    voters: list[Voter] = attrs.Factory(list)
+    __slots__ = ("version", "voters")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("version", "int16"),
         Field("voters", "[]struct", Voter),
     )
+
+    def __init__(
+        self,
+        version: int = 0,
+        voters: list[Voter] = NEW,
+    ) -> None:
+        self.version = version
+        self.voters = [] if voters is NEW else voters

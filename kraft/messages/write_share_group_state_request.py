@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 from kraft.wire.uuids import ZERO_UUID
 
 __all__ = ["PartitionData", "StateBatch", "WriteShareGroupStateRequest", "WriteStateData"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class StateBatch(Message):
     """Delivery states of records from the start offset on. (0+)
 
@@ -24,10 +21,7 @@ class StateBatch(Message):
         delivery_count: How often the records were delivered.
     """
 
-    first_offset: int = 0
-    last_offset: int = 0
-    delivery_state: int = 0
-    delivery_count: int = 0
+    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("first_offset", "int64"),
@@ -36,8 +30,19 @@ class StateBatch(Message):
         Field("delivery_count", "int16"),
     )
 
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: int = 0,
+        delivery_count: int = 0,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_state = delivery_state
+        self.delivery_count = delivery_count
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class PartitionData(Message):
     """Partitions of the topic. (0+)
 
@@ -51,12 +56,7 @@ class PartitionData(Message):
         state_batches: Delivery states of records from the start offset on.
     """
 
-    partition: int = 0
-    state_epoch: int = 0
-    leader_epoch: int = 0
-    start_offset: int = 0
-    delivery_complete_count: int = -1
-    state_batches: list[StateBatch] = attrs.Factory(list)
+    __slots__ = ("partition", "state_epoch", "leader_epoch", "start_offset", "delivery_complete_count", "state_batches")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition", "int32"),
@@ -67,8 +67,23 @@ class PartitionData(Message):
         Field("state_batches", "[]struct", StateBatch),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,
+        state_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+        state_batches: list[StateBatch] = NEW,
+    ) -> None:
+        self.partition = partition
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        self.state_batches = [] if state_batches is NEW else state_batches
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class WriteStateData(Message):
     """Topics of the share partitions. (0+)
 
@@ -77,16 +92,22 @@ class WriteStateData(Message):
         partitions: Partitions of the topic.
     """
 
-    topic_id: UUID = ZERO_UUID
-    partitions: list[PartitionData] = attrs.Factory(list)
+    __slots__ = ("topic_id", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("topic_id", "uuid"),
         Field("partitions", "[]struct", PartitionData),
     )
 
+    def __init__(
+        self,
+        topic_id: UUID = ZERO_UUID,
+        partitions: list[PartitionData] = NEW,
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class WriteShareGroupStateRequest(Message):
     """WriteShareGroupStateRequest (request of API 85): versions 0-1, flexible from 0.
 
@@ -101,10 +122,17 @@ class WriteShareGroupStateRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 1)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    group_id: str = ""
-    topics: list[WriteStateData] = attrs.Factory(list)
+    __slots__ = ("group_id", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("group_id", "string"),
         Field("topics", "[]struct", WriteStateData),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[WriteStateData] = NEW,
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NEW else topics

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import OPEN, Field, Message
+from kraft.wire.schema import NEW, OPEN, Field, Message
 
 __all__ = ["WritableTxnMarker", "WritableTxnMarkerTopic", "WriteTxnMarkersRequest"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class WritableTxnMarkerTopic(Message):
     """Where the marker goes. (0+)
 
@@ -20,16 +17,22 @@ class WritableTxnMarkerTopic(Message):
         partition_indexes: Partition numbers.
     """
 
-    name: str = ""
-    partition_indexes: list[int] = attrs.Factory(list)
+    __slots__ = ("name", "partition_indexes")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partition_indexes", "[]int32"),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partition_indexes: list[int] = NEW,
+    ) -> None:
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is NEW else partition_indexes
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class WritableTxnMarker(Message):
     """Markers to append. (0+)
 
@@ -43,12 +46,14 @@ class WritableTxnMarker(Message):
             epoch after that of its records.
     """
 
-    producer_id: int = 0
-    producer_epoch: int = 0
-    transaction_result: bool = False
-    topics: list[WritableTxnMarkerTopic] = attrs.Factory(list)
-    coordinator_epoch: int = 0
-    transaction_version: int = 0
+    __slots__ = (
+        "producer_id",
+        "producer_epoch",
+        "transaction_result",
+        "topics",
+        "coordinator_epoch",
+        "transaction_version",
+    )
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("producer_id", "int64"),
@@ -59,8 +64,23 @@ class WritableTxnMarker(Message):
         Field("transaction_version", "int8", versions=(2, OPEN), ignorable=True),
     )
 
+    def __init__(
+        self,
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        transaction_result: bool = False,
+        topics: list[WritableTxnMarkerTopic] = NEW,
+        coordinator_epoch: int = 0,
+        transaction_version: int = 0,
+    ) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.transaction_result = transaction_result
+        self.topics = [] if topics is NEW else topics
+        self.coordinator_epoch = coordinator_epoch
+        self.transaction_version = transaction_version
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class WriteTxnMarkersRequest(Message):
     """WriteTxnMarkersRequest (request of API 27): versions 0-2, flexible from 1.
 
@@ -74,6 +94,12 @@ class WriteTxnMarkersRequest(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    markers: list[WritableTxnMarker] = attrs.Factory(list)
+    __slots__ = ("markers",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("markers", "[]struct", WritableTxnMarker),)
+
+    def __init__(
+        self,
+        markers: list[WritableTxnMarker] = NEW,
+    ) -> None:
+        self.markers = [] if markers is NEW else markers

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
-from kraft.wire.schema import Field, Message
+from kraft.wire.schema import NEW, Field, Message
 
 __all__ = [
     "WritableTxnMarkerPartitionResult",
@@ -16,7 +14,6 @@ __all__ = [
 ]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class WritableTxnMarkerPartitionResult(Message):
     """Outcome per partition. (0+)
 
@@ -25,16 +22,22 @@ class WritableTxnMarkerPartitionResult(Message):
         error_code: Error of this partition, 0 if the marker was appended.
     """
 
-    partition_index: int = 0
-    error_code: int = 0
+    __slots__ = ("partition_index", "error_code")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("partition_index", "int32"),
         Field("error_code", "int16"),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class WritableTxnMarkerTopicResult(Message):
     """Outcome per topic. (0+)
 
@@ -43,16 +46,22 @@ class WritableTxnMarkerTopicResult(Message):
         partitions: Outcome per partition.
     """
 
-    name: str = ""
-    partitions: list[WritableTxnMarkerPartitionResult] = attrs.Factory(list)
+    __slots__ = ("name", "partitions")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("name", "string"),
         Field("partitions", "[]struct", WritableTxnMarkerPartitionResult),
     )
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[WritableTxnMarkerPartitionResult] = NEW,
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is NEW else partitions
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class WritableTxnMarkerResult(Message):
     """Outcome per marker. (0+)
 
@@ -61,16 +70,22 @@ class WritableTxnMarkerResult(Message):
         topics: Outcome per topic.
     """
 
-    producer_id: int = 0
-    topics: list[WritableTxnMarkerTopicResult] = attrs.Factory(list)
+    __slots__ = ("producer_id", "topics")
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("producer_id", "int64"),
         Field("topics", "[]struct", WritableTxnMarkerTopicResult),
     )
 
+    def __init__(
+        self,
+        producer_id: int = 0,
+        topics: list[WritableTxnMarkerTopicResult] = NEW,
+    ) -> None:
+        self.producer_id = producer_id
+        self.topics = [] if topics is NEW else topics
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
+
 class WriteTxnMarkersResponse(Message):
     """WriteTxnMarkersResponse (response of API 27): versions 0-2, flexible from 1.
 
@@ -82,6 +97,12 @@ class WriteTxnMarkersResponse(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 2)
     FLEXIBLE_FROM: ClassVar[int] = 1
 
-    markers: list[WritableTxnMarkerResult] = attrs.Factory(list)
+    __slots__ = ("markers",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("markers", "[]struct", WritableTxnMarkerResult),)
+
+    def __init__(
+        self,
+        markers: list[WritableTxnMarkerResult] = NEW,
+    ) -> None:
+        self.markers = [] if markers is NEW else markers

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import attrs
-
 from kraft.wire.schema import Field, Message
 
 __all__ = ["ZkMigrationStateRecord"]
 
 
-@attrs.define(eq=False, repr=False, weakref_slot=False)
 class ZkMigrationStateRecord(Message):
     """ZkMigrationStateRecord (metadata record, type 21): versions 0, flexible from 0.
 
@@ -23,6 +20,12 @@ class ZkMigrationStateRecord(Message):
     VALID_VERSIONS: ClassVar[tuple[int, int]] = (0, 0)
     FLEXIBLE_FROM: ClassVar[int] = 0
 
-    zk_migration_state: int = 0
+    __slots__ = ("zk_migration_state",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = (Field("zk_migration_state", "int8"),)
+
+    def __init__(
+        self,
+        zk_migration_state: int = 0,
+    ) -> None:
+        self.zk_migration_state = zk_migration_state

@@ -1,19 +1,30 @@
 """The schema of a message. Encoder, decoder and JSON converter are derived from it.
 
-Every generated class is a ``Message``: an attrs class with one attribute per field of any version. Its ``FIELDS`` has
-one ``Field`` per attribute in wire order. The version alone decides which fields exist, which are tagged, and whether
-lengths are compact.
+Every generated class is a ``Message`` with one attribute per field of any version. Its ``FIELDS`` has one ``Field`` per
+attribute in wire order. The version alone decides which fields exist, which are tagged, and whether lengths are
+compact.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import attrs
 
 from kraft.wire.uuids import ZERO_UUID
 
-__all__ = ["FIXED", "NEVER", "NO_VERSIONS", "OPEN", "Field", "Message", "Versions", "camel_case", "present_fields"]
+__all__ = [
+    "FIXED",
+    "NEVER",
+    "NEW",
+    "NO_VERSIONS",
+    "OPEN",
+    "Field",
+    "Message",
+    "Versions",
+    "camel_case",
+    "present_fields",
+]
 
 Versions = tuple[int, int]
 """First and last version, both included."""
@@ -49,6 +60,8 @@ _ZERO: Final[dict[str, object]] = {
     "records": None,
 }
 _UNSET: Final[Any] = object()
+NEW: Final[Any] = object()
+"""The default of an array or a structure in a constructor: each message gets its own."""
 
 
 class Message:
@@ -69,6 +82,13 @@ class Message:
         return all(getattr(self, field.name) == getattr(other, field.name) for field in self.FIELDS)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def evolve(self, **changes: Any) -> Self:
+        """Return a copy with other values of some fields. Raises TypeError for an unknown field."""
+        for field in self.FIELDS:
+            if field.name not in changes:
+                changes[field.name] = getattr(self, field.name)
+        return self.__class__(**changes)
 
     def __repr__(self) -> str:
         """Show only the fields that differ from their defaults, since a message has many that are rarely set."""

@@ -116,7 +116,7 @@ class Member:
         message = ShareAcknowledgeRequest(
             GROUP, self.member_id, self.epoch if epoch is None else epoch, topics=[AcknowledgeTopic(TOPIC_ID, [each])]
         )
-        message = attrs.evolve(message, **fields)
+        message = message.evolve(**fields)
         response = await self.desk.call(share_acknowledge, message, self.connection)
         self.epoch += epoch is None and not response.error_code
         return response if response.error_code else response.responses[0].partitions[0]

@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 import trio
 import trio.testing
@@ -378,16 +377,16 @@ async def _change(broker: Broker, kind: str, index: int, size: int) -> None:
         follower = fetch_request(TOPIC, partition.log.log_end_offset, partitions=(index,), replica_id=2)
         await _answer_to(serving_at(broker.replicas), follower)
     elif kind == "elect":
-        await broker.hear(attrs.evolve(change, leader=state.leader))
+        await broker.hear(change.evolve(leader=state.leader))
     elif kind in ("follow", "lead"):
-        await broker.hear(attrs.evolve(change, leader=2 if kind == "follow" else 1))
+        await broker.hear(change.evolve(leader=2 if kind == "follow" else 1))
 
 
 def _alone(message: FetchRequest) -> Any:
     """The same request for each of its partitions alone, without waiting."""
     for wanted in message.topics[0].partitions:
-        alone = attrs.evolve(message.topics[0], partitions=[wanted])
-        yield attrs.evolve(message, topics=[alone], max_wait_ms=0)
+        alone = message.topics[0].evolve(partitions=[wanted])
+        yield message.evolve(topics=[alone], max_wait_ms=0)
 
 
 @given(
@@ -432,7 +431,7 @@ def test_a_parked_fetch_ends_when_its_partitions_have_enough(
                 enough = sum(len(each.records or b"") for each in alone) >= min_bytes
                 assert bool(answers) == (enough or any(each.error_code for each in alone))
                 if answers:
-                    assert answers == [await _answer_to(context, attrs.evolve(message, max_wait_ms=0))]
+                    assert answers == [await _answer_to(context, message.evolve(max_wait_ms=0))]
                     break
             nursery.cancel_scope.cancel()
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import attrs
 import confluent_kafka as ck
 import kafka
 import pytest
@@ -89,7 +88,7 @@ def delete(*names: str | UUID, timeout_ms: int = WAITS_MS) -> tuple[Any, int]:
 
 LONG = CreatableTopicConfig("retention.ms", "5000")
 REQUESTS: dict[str, tuple[Any, int]] = {
-    "a topic with a setting": create(attrs.evolve(assigned("t", [1, 2], [2, 1]), configs=[LONG])),
+    "a topic with a setting": create(assigned("t", [1, 2], [2, 1]).evolve(configs=[LONG])),
     "a topic without settings": create(assigned("u", [1])),
     "a replica that is not registered": create(assigned("nine", [9, 1])),
     "no replica that is registered": create(assigned("ten", [9]), timeout_ms=500),

@@ -70,6 +70,7 @@ def test_records_in_a_file_show_where_they_lie() -> None:
         ({"name": 3}, "want str, not int @ message.name"),
         ({"topicId": 3}, "a uuid is text"),
         ({"topicId": "AAAA"}, "not a uuid"),
+        ({"name": None}, "want str, not NoneType @ message.name"),
     ],
 )
 def test_an_invalid_message_is_named(data: object, error: str) -> None:
@@ -81,3 +82,16 @@ def test_an_invalid_message_is_named(data: object, error: str) -> None:
 def test_bytes_are_base64(value: object, error: str) -> None:
     with pytest.raises(ValueError, match=error):
         from_plain(PartitionData, {"records": value})
+
+
+@pytest.mark.parametrize(
+    ("responses", "error"),
+    [
+        ({}, "want list, not dict @ message.responses"),
+        ([{}, []], "FetchableTopicResponse is an object, not list @ message.responses[1]"),
+        ([{"partitions": [{"errorCode": True}]}], "int, not bool @ message.responses[0].partitions[0].errorCode"),
+    ],
+)
+def test_an_error_inside_has_its_place(responses: object, error: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(error)):
+        from_plain(FetchResponse, {"responses": responses})

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,7 +37,7 @@ def statements(cls: type[Any], key: Callable[[Any], Any], **fields: st.SearchStr
     """Records of a class in any of its versions, no two about the same thing."""
     newest = _NEWEST.get(cls, cls.VALID_VERSIONS[1])
     anything = st.one_of([messages(cls, version) for version in versions(cls) if version <= newest])
-    changed = st.builds(attrs.evolve, anything, **fields)
+    changed = st.builds(cls.evolve, anything, **fields)
     return st.lists(changed, max_size=3, unique_by=key)
 
 
@@ -64,10 +63,10 @@ def by_name(record: Any) -> Any:
     """A map has no order: the features in the snapshot, and the entity of a quota."""
     if isinstance(record, RegisterBrokerRecord):
         unique = {feature.name: feature for feature in record.features}
-        return attrs.evolve(record, features=[unique[name] for name in sorted(unique)])
+        return record.evolve(features=[unique[name] for name in sorted(unique)])
     if isinstance(record, ClientQuotaRecord):
         unique = {data.entity_type: data for data in record.entity}
-        return attrs.evolve(record, entity=[unique[name] for name in sorted(unique)])
+        return record.evolve(entity=[unique[name] for name in sorted(unique)])
     return record
 
 

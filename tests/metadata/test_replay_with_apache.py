@@ -7,7 +7,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
@@ -85,18 +84,18 @@ def cases(classes: Collection[type], levels: Collection[int]) -> list[list[Any]]
 def without_directories(record: Any) -> Any:
     """The record as it is before metadata.version 17."""
     if isinstance(record, PartitionRecord):
-        return attrs.evolve(record, directories=[])
+        return record.evolve(directories=[])
     if isinstance(record, PartitionChangeRecord):
-        return attrs.evolve(record, directories=None)
+        return record.evolve(directories=None)
     if isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
-        return attrs.evolve(record, log_dirs=[])
+        return record.evolve(log_dirs=[])
     return record
 
 
 def without_cordoned_directories(record: Any) -> Any:
     """The record as it is before metadata.version 30."""
     if isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
-        return attrs.evolve(record, cordoned_log_dirs=None)
+        return record.evolve(cordoned_log_dirs=None)
     return record
 
 
@@ -106,9 +105,9 @@ def normal(record: Any) -> Any:
         features = sorted(record.features, key=lambda feature: feature.name)
         listeners = {listener.name: listener for listener in record.end_points}
         listeners_in_order = [listeners[name] for name in sorted(listeners)]
-        return attrs.evolve(record, features=features, end_points=listeners_in_order, log_dirs=sorted(record.log_dirs))
+        return record.evolve(features=features, end_points=listeners_in_order, log_dirs=sorted(record.log_dirs))
     if isinstance(record, PartitionRecord) and set(record.directories) <= {DIRECTORY_MIGRATING}:
-        return attrs.evolve(record, directories=[])
+        return record.evolve(directories=[])
     return record
 
 

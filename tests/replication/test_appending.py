@@ -177,7 +177,7 @@ async def test_nothing_is_appended_to_a_log_of_a_deleted_topic(broker: Broker) -
     await configure(broker, "compression.type", "zstd")
     large, partition = unopened(broker, batch(1, 2 * SMALL_BYTES)), broker.partition
     off = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, replicas=[2], isr=[2], leader=2)
-    await broker.hear(attrs.evolve(off, directories=[TOPIC_ID]))
+    await broker.hear(off.evolve(directories=[TOPIC_ID]))
     with pytest.raises(KafkaError) as caught:
         await large.append(World())
     assert caught.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -332,7 +332,7 @@ async def test_other_tasks_run_while_the_metadata_of_a_large_cluster_is_taken_in
     request = update_metadata(US, OTHER)
     (topic,) = request.topic_states
     (state,) = topic.partition_states
-    topic.partition_states = [attrs.evolve(state, partition_index=index) for index in range(5_000)]
+    topic.partition_states = [state.evolve(partition_index=index) for index in range(5_000)]
     async with steps_of_this_task() as steps:
         await broker.commands.update_metadata(request)
     assert steps.count >= 10

@@ -153,7 +153,7 @@ async def test_a_deleted_key_does_not_come_back_in_a_new_topic_of_an_old_name(tm
     write(first, (b"a", b"1"), (b"a", b"2"))
     assert await cleaner_of(first, tmp_path).clean_one()
     await first.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
-    successor = [attrs.evolve(record, topic_id=UUID(int=78)) for record in topic(1, leader=1)]
+    successor = [record.evolve(topic_id=UUID(int=78)) for record in topic(1, leader=1)]
     await first.hear(*successor, COMPACTED)
     write(first, (b"key", b"old"), (b"key", None))
     second = broker_in(tmp_path, 1)
@@ -259,7 +259,7 @@ async def test_a_topic_recreated_while_the_node_was_down_is_compacted_from_its_o
     assert "topic 0 2" in (tmp_path / "cleaner-offset-checkpoint").read_text()
     while_down = Broker(broker_in(tmp_path / "elsewhere", 1).replicas, first.loader)
     (tmp_path / "elsewhere").mkdir()
-    successor = [attrs.evolve(record, topic_id=UUID(int=78)) for record in topic(1, leader=1)]
+    successor = [record.evolve(topic_id=UUID(int=78)) for record in topic(1, leader=1)]
     await while_down.hear(RemoveTopicRecord(topic_id=TOPIC_ID), *successor, COMPACTED)
     second = broker_in(tmp_path, 1)
     await second.replicas.load(while_down.loader.image)

@@ -11,7 +11,6 @@ from typing import Any, cast
 from uuid import UUID
 from weakref import WeakSet
 
-import attrs
 import pytest
 import trio
 import trio.testing
@@ -229,7 +228,7 @@ async def test_a_crash_during_a_deletion_leaves_no_checkpoint_to_the_next_topic(
         crash()
 
     monkeypatch.setattr("kraft.replication.checkpoints.write_offsets", write_and_crash)
-    successor = [attrs.evolve(record, topic_id=UUID(int=78)) for record in topic(1, leader=1)]
+    successor = [record.evolve(topic_id=UUID(int=78)) for record in topic(1, leader=1)]
     await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID), *successor)
     crash()
     assert len(crashes) > 2
@@ -289,7 +288,7 @@ async def test_a_leader_gets_changed_settings_and_brokers(tmp_path: Path) -> Non
     assert leadership is not None
     assert leadership.pending is not None
     await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[1]))
-    await broker.hear(attrs.evolve(two, value="1"))
+    await broker.hear(two.evolve(value="1"))
     assert broker.partition.high_watermark == 1
     await broker.hear(FenceBrokerRecord(id=2, epoch=6))
     assert broker.partition.high_watermark == 2
@@ -396,8 +395,8 @@ async def test_new_partitions_go_to_the_directory_with_the_fewest(
     off = [PartitionChangeRecord(partition_id=index, topic_id=TOPIC_ID, replicas=[2]) for index in range(0, 60, 3)]
     await broker.hear(*off)
     assert held() == [14, 33, 33]
-    other = [attrs.evolve(record, topic_id=UUID(int=78)) for record in topic(1, leader=1, partitions=31)]
-    await broker.hear(attrs.evolve(other[0], name="other"), *other[1:])
+    other = [record.evolve(topic_id=UUID(int=78)) for record in topic(1, leader=1, partitions=31)]
+    await broker.hear(other[0].evolve(name="other"), *other[1:])
     assert held() == [37, 37, 37]
 
 
@@ -500,7 +499,7 @@ async def test_a_topic_that_is_deleted_and_created_again_in_one_image_begins_emp
     for partition in broker.replicas.all():
         partition.append(bytearray(batch(b"old")), 0)
     new_id = UUID(int=TOPIC_ID.int + 1)
-    new = [attrs.evolve(record, topic_id=new_id) for record in old]
+    new = [record.evolve(topic_id=new_id) for record in old]
     await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID), *new)
     assert {(each.topic_id, each.log.log_end_offset) for each in broker.replicas.all()} == {(new_id, 0)}
     assert len(broker.replicas.retired) == 20

@@ -14,6 +14,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 from kraft.rpc.client import connect
+from kraft.wire.schema import Message
 from tests.support.node_process import OURS
 from tests.support.zookeeper_era import APACHE, LegacyCluster, legacy_cluster
 
@@ -72,8 +73,8 @@ class BothClusters:
 def comparable(value: Any) -> Any:
     if isinstance(value, list):
         return sorted(map(comparable, value), key=repr)
-    if attrs.has(type(value)):
-        names = [each.name for each in attrs.fields(type(value)) if each.name not in _TEXTS]
+    if isinstance(value, Message):
+        names = [each.name for each in value.FIELDS if each.name not in _TEXTS]
         return {name: comparable(getattr(value, name)) for name in names if not name.startswith("_")}
     return value
 

@@ -95,5 +95,5 @@ class _Connection(socketserver.StreamRequestHandler):
             offered = {ApiKey.API_VERSIONS: ApiVersionsRequest.VALID_VERSIONS[1]}
             offered |= {key: newest for key, (newest, _) in answers.items()}
             keys = [ApiVersion(int(key), request_class(key).VALID_VERSIONS[0], v) for key, v in offered.items()]
-            return attrs.evolve(self.server.offers, api_keys=keys)  # type: ignore[attr-defined]
+            return self.server.offers.evolve(api_keys=keys)  # type: ignore[attr-defined]
         return answers[api_key][1](request)

@@ -65,7 +65,7 @@ class BrokerQueue:
             self._leader_and_isr.pop(partition, None)
         waiting = self._leader_and_isr.get(partition)
         if waiting is not None and waiting[1].is_new:
-            state = attrs.evolve(state, is_new=True)  # other brokers have the same one
+            state = state.evolve(is_new=True)  # other brokers have the same one
         self._leader_and_isr[partition] = topic_id, state
 
     def add_metadata(self, topic: str, topic_id: UUID, state: UpdateMetadataPartitionState) -> None:

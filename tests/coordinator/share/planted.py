@@ -131,7 +131,7 @@ def a_write_of_an_earlier_leader(patch: pytest.MonkeyPatch) -> None:
     write = ShareCoordinator._write
 
     def unfenced(self: ShareCoordinator, now: float, key: SharePartitionKey, data: Any, effects: Any) -> Steps[object]:
-        return (yield from write(self, now, key, attrs.evolve(data, leader_epoch=NO_EPOCH), effects))
+        return (yield from write(self, now, key, data.evolve(leader_epoch=NO_EPOCH), effects))
 
     patch.setattr(ShareCoordinator, "_write", unfenced)
 
@@ -140,7 +140,7 @@ def a_write_of_an_earlier_state(patch: pytest.MonkeyPatch) -> None:
     write = ShareCoordinator._write
 
     def unfenced(self: ShareCoordinator, now: float, key: SharePartitionKey, data: Any, effects: Any) -> Steps[object]:
-        return (yield from write(self, now, key, attrs.evolve(data, state_epoch=NO_EPOCH), effects))
+        return (yield from write(self, now, key, data.evolve(state_epoch=NO_EPOCH), effects))
 
     patch.setattr(ShareCoordinator, "_write", unfenced)
 
@@ -149,7 +149,7 @@ def a_read_that_fences_nobody(patch: pytest.MonkeyPatch) -> None:
     read = ShareCoordinator._read
 
     def unnoted(self: ShareCoordinator, now: float, key: SharePartitionKey, data: Any, effects: Any) -> Steps[object]:
-        return (yield from read(self, now, key, attrs.evolve(data, leader_epoch=NO_EPOCH), effects))
+        return (yield from read(self, now, key, data.evolve(leader_epoch=NO_EPOCH), effects))
 
     patch.setattr(ShareCoordinator, "_read", unnoted)
 
