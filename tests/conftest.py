@@ -3,6 +3,7 @@ seconds of each tier."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -22,6 +23,9 @@ INTEROP_TIMEOUT_S = 400
 """The limit of a test with the mark ``interop``: a JVM takes seconds to start on a busy machine, and the waits of the
 test have limits of their own.
 """
+
+GC_THRESHOLDS = 5_000, 10, 10
+"""Python's own are 700, 10, 10. Most objects of a test are gone before 5,000 others exist, and need no look."""
 
 HANG = "a tool hung"
 _hangs: list[str] = []
@@ -67,6 +71,22 @@ def _heed_signals() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Import the tests without the garbage collector, and let it skip what they imported, as a node does.
+
+    Those 700,000 objects live as long as the process, and each full collection would look at all of them.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        gc.set_threshold(*GC_THRESHOLDS)
+        gc.collect()  # Python compares the new objects with those that the last full collection left
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
