@@ -15,6 +15,9 @@ from tests.support.node_process import environment
 pytest_plugins = ["pytester"]
 
 LIMIT_S = 3.0
+"""A shell prints a line within this."""
+SHORT_LIMIT_S = 0.1
+"""For a tool that never ends, with or without a line."""
 TESTS = """
 from tests.support import apache_tool
 
@@ -55,8 +58,8 @@ def test_a_tool_that_hangs_once_is_run_again_and_noted(tmp_path: Path) -> None:
     assert take_hangs() == [], "each is taken once"
 
 
-@pytest.mark.usefixtures("quick")
-def test_a_tool_that_hangs_always_fails_its_test(tmp_path: Path) -> None:
+def test_a_tool_that_hangs_always_fails_its_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RUN_LIMIT_S", SHORT_LIMIT_S)
     kind = Hanging(hangs=1000, runs=tmp_path / "runs")
     with pytest.raises(HungTool, match=r"org\.apache\.Tool did not end"):
         apache_tool("org.apache.Tool", kind=kind)
