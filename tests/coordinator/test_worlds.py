@@ -25,6 +25,24 @@ PLANTED = [
 ]
 SEEDS = 40
 HUNTED_SEEDS = 400
+HUNTED_FROM = {
+    "groups-a_commit_with_any_member_epoch": 32,
+    "groups-a_new_topic_that_is_not_noticed": 108,
+    "groups-an_offset_that_expires_while_it_is_read": 32,
+    "groups-an_offset_that_is_shown_before_it_is_committed": 32,
+    "groups-an_upgrade_that_takes_unrevoked_partitions_for_free": 29,
+    "share-groups-a_state_that_is_initialized_before_its_deletion": 28,
+    "transactions-2-a_commit_of_a_fenced_producer": 128,
+    "transactions-2-a_late_marker_that_ends_the_next_transaction": 31,
+    "transactions-2-a_loaded_commit_that_aborts": 22,
+    "transactions-2-a_marker_of_a_fenced_coordinator": 114,
+    "transactions-2-an_offset_of_the_transaction_that_ends_last": 162,
+    "transactions-a_commit_that_was_verified_for_an_ended_transaction": 255,
+    "transactions-a_deleted_offset_that_its_transaction_brings_back": 58,
+    "transactions-an_outcome_that_is_replied_before_it_is_committed": 88,
+    "transactions-one_marker_that_stands_for_all": 33,
+}
+"""Bugs that few seeds find, and the first of these seeds. A change of the worlds may need a later one."""
 
 
 def run_seeds(world: str, seeds: int) -> Counter[str]:
@@ -61,4 +79,5 @@ def test_a_planted_bug_is_found(bug: PlantedBug, monkeypatch: pytest.MonkeyPatch
     """One of the seeds breaks the invariant. Others may break more."""
     bug.plant(monkeypatch)
     expected = bug.invariant or "AssertionError"
-    assert any(run_world(bug.world, seed).invariant == expected for seed in range(HUNTED_SEEDS))
+    first = HUNTED_FROM.get(str(bug), 0)
+    assert any(run_world(bug.world, seed).invariant == expected for seed in range(first, first + HUNTED_SEEDS))

@@ -33,6 +33,7 @@ def test_no_load_deposes_a_leader_or_fences_a_broker(seed: int) -> None:
     assert outcome.seen.requests["data"] > 0
 
 
+@pytest.mark.no_cover
 def test_a_seed_is_the_same_run_in_any_process() -> None:
     """All requests of all nodes with their durations, and the records of the controllers."""
     here = run_seed(SEED).history
