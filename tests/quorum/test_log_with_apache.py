@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
@@ -22,15 +21,15 @@ from kraft.raft.events import LeaderChange
 from kraft.raft.messages import SnapshotId
 from kraft.storage.snapshot import snapshot_name
 from tests.support.apache_process import APACHE_3, APACHE_4, Apache
+from tests.support.apache_tool import DUMP_LOG, METADATA_SHELL, apache_tool
 from tests.support.eventually import eventually
 from tests.support.metadata_logs import append_records, content, fill, open_log, replayed, shape, snapshot_of, topic
 from tests.support.node_process import NodeProcess
 
 pytestmark = pytest.mark.interop
 
-DUMP_LOG = {APACHE_3: "kafka.tools.DumpLogSegments", APACHE_4: "org.apache.kafka.tools.DumpLogSegments"}
-SHELL = "org.apache.kafka.shell.MetadataShell"
-TOOL_TIMEOUT_S = 60.0
+DUMPS = {APACHE_3: "kafka.tools.DumpLogSegments", APACHE_4: DUMP_LOG}
+SNAPSHOT_TIMEOUT_S = 60.0
 COMPLAINT = re.compile(r"isvalid: false|[Mm]ismatch|out of order|[Ee]rror|Exception")
 
 
@@ -70,36 +69,21 @@ def log(node: NodeProcess) -> MetadataLog:
     return log
 
 
-@pytest.fixture
-def run(node: NodeProcess) -> Callable[..., str]:
-    """Runs a tool of Apache's; any status but 0 fails the test."""
-
-    def run(main_class: str, *arguments: str) -> str:
-        assert isinstance(node.kind, Apache)
-        command = node.kind.java(main_class, *arguments)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_TIMEOUT_S, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    return run
-
-
-def test_apaches_tools_read_our_files(log: MetadataLog, node: NodeProcess, run: Callable[..., str]) -> None:
+def test_apaches_tools_read_our_files(log: MetadataLog, node: NodeProcess) -> None:
     """kafka-dump-log with its cluster-metadata decoder, and kafka-metadata-shell."""
     log.close()
     names = [name for name in sorted(os.listdir(log.directory)) if name.endswith((".log", ".checkpoint"))]
     files = ",".join(os.path.join(log.directory, name) for name in names)
     assert isinstance(node.kind, Apache)
-    dumped = run(DUMP_LOG[node.kind], "--cluster-metadata-decoder", "--files", files)
+    dumped = apache_tool(DUMPS[node.kind], "--cluster-metadata-decoder", "--files", files, kind=node.kind)
     assert COMPLAINT.search(dumped) is None
     assert "Snapshot end offset: 13, epoch: 1" in dumped
     assert 'SnapshotHeader {"version":0,"lastContainedLogTimestamp":1004}' in dumped
     assert dumped.count("SnapshotFooter") == 2
     assert '"name":"t19"' in dumped
     snapshot = os.path.join(log.directory, snapshot_name(SnapshotId(26, 2)))
-    assert run(SHELL, "--snapshot", snapshot, "ls", "image/topics/byName").split() == sorted(
-        f"t{number}" for number in range(11)
-    )
+    listed = apache_tool(METADATA_SHELL, "--snapshot", snapshot, "ls", "image/topics/byName", kind=node.kind)
+    assert listed.split() == sorted(f"t{number}" for number in range(11))
 
 
 def test_apache_goes_on_with_our_log_and_we_with_its(log: MetadataLog, node: NodeProcess) -> None:
@@ -112,7 +96,7 @@ def test_apache_goes_on_with_our_log_and_we_with_its(log: MetadataLog, node: Nod
     assert found == {f"t{number}" for number in range(20)}
     client.create_topics([NewTopic(f"new{number}", 1, 1) for number in range(20)])
     snapshots = Path(log.directory)
-    eventually(lambda: len(list(snapshots.glob("*.checkpoint"))) > 2, TOOL_TIMEOUT_S)
+    eventually(lambda: len(list(snapshots.glob("*.checkpoint"))) > 2, SNAPSHOT_TIMEOUT_S)
     client.close()
     node.kill()
     log = open_log(node.log_directory)
