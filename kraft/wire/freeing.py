@@ -74,12 +74,19 @@ def free_in_steps(owned: list[Any]) -> Generator[int, None, None]:
 
 
 def _long_parts(elements: Sequence[Message]) -> Iterator[Any]:
-    """The elements with a long array, and the arrays whose own elements may have one."""
+    """The elements with a long array, and the arrays whose own elements may have one: the short ones of them as one."""
     for field in elements[0].FIELDS:
         if field.is_array:
             arrays = map(attrgetter(field.name), elements)
             if field.struct is not None and any(inner.is_array for inner in field.struct.FIELDS):
-                yield from filter(None, arrays)
+                short: list[Any] = []
+                for array in filter(None, arrays):
+                    if len(array) > STEP:
+                        yield array
+                    else:
+                        short += array
+                if short:
+                    yield short
             else:
                 pairs = zip(elements, arrays, strict=True)
                 yield from (each for each, array in pairs if array and len(array) > STEP)

@@ -71,6 +71,17 @@ def test_long_arrays_far_inside_are_freed_in_steps() -> None:
     assert (sum(counts), max(counts)) == (LENGTH, STEP)
 
 
+def test_short_arrays_far_inside_are_freed_together() -> None:
+    """A step for each of 100,000 arrays of one element took ten times as long as the elements that it counted."""
+    offsets, watched = canaries()
+    states = [PartitionData(state_batches=[StateBatch(first_offset=each)]) for each in offsets]  # type: ignore[arg-type]
+    owned: list[Any] = [WriteShareGroupStateRequest(topics=[WriteStateData(partitions=[each]) for each in states])]
+    del offsets, states
+    counts = freed(free_in_steps(owned), watched)
+    assert (sum(counts), max(counts)) == (LENGTH, STEP)
+    assert len(counts) == 2 * LENGTH // STEP  # the topics, and their partitions
+
+
 def test_the_elements_of_the_request_in_an_answer_are_freed_in_steps() -> None:
     """``mapped``: the answer has the list of its request, so the last owner of that may be the answer."""
     for answer_first in (True, False):
