@@ -38,7 +38,7 @@ from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch
 from kraft.storage.snapshot import snapshot_name, write_snapshot
 from tests.cli.conftest import Directories
-from tests.support.apache_tool import METADATA_SHELL, apache_tool
+from tests.support.apache_tool import metadata_shell
 
 TIMESTAMP_MS = 1_795_270_902_372
 TOPIC = UUID(int=7)
@@ -431,19 +431,9 @@ def test_beside_apaches_shell(apache_directories: Directories, tmp_path: Path) -
     newest = max((apache_directories.stopped / "__cluster_metadata-0").glob("*.checkpoint"))
     path = str(shutil.copy(newest, tmp_path))
     for command in (("tree", "/image"), ("find", "/image/topics"), ("ls", "/image/cluster", "/image/scram")):
-        assert plain("\n".join(shown(Path(path), *command))) == plain(theirs(path, *command))
-
-
-def theirs(path: str, *command: str) -> str:
-    """Return the output of Apache Kafka's shell after it has loaded the snapshot: on a busy machine it prints before
-    that.
-    """
-    for _ in range(10):
-        loaded = apache_tool(METADATA_SHELL, "--snapshot", path, "cat", "/image/provenance")
-        answer = apache_tool(METADATA_SHELL, "--snapshot", path, *command)
-        if "offset -1" not in answer and "offset -1" not in loaded:
-            break
-    return answer
+        ours = plain("\n".join(shown(Path(path), *command)))
+        theirs = metadata_shell(path, *command, until=lambda answer, ours=ours: plain(answer) == ours)
+        assert plain(theirs) == ours
 
 
 def plain(text: str) -> list[str]:

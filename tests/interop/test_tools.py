@@ -20,11 +20,11 @@ from tests.support.apache_tool import (
     FEATURES,
     LOG_DIRS,
     METADATA_QUORUM,
-    METADATA_SHELL,
     REASSIGNMENT,
     TOPICS,
     apache_tool,
     apache_tool_complaint,
+    metadata_shell,
 )
 from tests.support.cluster import Cluster, members, running_cluster
 from tests.support.eventually import eventually
@@ -249,9 +249,7 @@ def topics_in(dumped: str) -> set[str]:
 
 @BOTH_LINES
 def test_metadata_shell_on_a_snapshot(cluster: Cluster, apache: Apache, tmp_path: Path) -> None:
-    """kafka-metadata-shell may print before it has read the snapshot; then the test runs it again."""
     snapshot = shutil.copy(max(metadata_directory(cluster, 1).glob("*.checkpoint")), tmp_path)
-    command = (METADATA_SHELL, "--snapshot", str(snapshot), "ls", "image/topics/byName")
-    listed = eventually(lambda: apache_tool(*command, kind=apache).split(), TIMEOUT_S)
+    listed = metadata_shell(str(snapshot), "ls", "image/topics/byName", until=bool, kind=apache).split()
     assert "topic-0" in listed
     assert all(re.fullmatch(r"topic-\d+", name) for name in listed)

@@ -21,7 +21,7 @@ from kraft.raft.events import LeaderChange
 from kraft.raft.messages import SnapshotId
 from kraft.storage.snapshot import snapshot_name
 from tests.support.apache_process import APACHE_3, APACHE_4, Apache
-from tests.support.apache_tool import DUMP_LOG, METADATA_SHELL, apache_tool
+from tests.support.apache_tool import DUMP_LOG, apache_tool, metadata_shell
 from tests.support.eventually import eventually
 from tests.support.metadata_logs import append_records, content, fill, open_log, replayed, shape, snapshot_of, topic
 from tests.support.node_process import NodeProcess
@@ -82,8 +82,10 @@ def test_apaches_tools_read_our_files(log: MetadataLog, node: NodeProcess) -> No
     assert dumped.count("SnapshotFooter") == 2
     assert '"name":"t19"' in dumped
     snapshot = os.path.join(log.directory, snapshot_name(SnapshotId(26, 2)))
-    listed = apache_tool(METADATA_SHELL, "--snapshot", snapshot, "ls", "image/topics/byName", kind=node.kind)
-    assert listed.split() == sorted(f"t{number}" for number in range(11))
+    topics = sorted(f"t{number}" for number in range(11))
+    command = ("ls", "image/topics/byName")
+    listed = metadata_shell(snapshot, *command, until=lambda answer: answer.split() == topics, kind=node.kind)
+    assert listed.split() == topics
 
 
 def test_apache_goes_on_with_our_log_and_we_with_its(log: MetadataLog, node: NodeProcess) -> None:

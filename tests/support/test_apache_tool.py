@@ -1,4 +1,4 @@
-"""A peer's tool that hangs is run again, and never silently."""
+"""Apache Kafka's metadata shell is run again where it hangs or prints too early, and a hang is never silent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import apache_tool as module
 from tests.support.apache_process import Apache
-from tests.support.apache_tool import RERUNS, HungTool, apache_tool, take_hangs
+from tests.support.apache_tool import METADATA_SHELL, SHELL_RUNS, HungTool, metadata_shell, take_hangs
 from tests.support.node_process import environment
 
 pytest_plugins = ["pytester"]
@@ -31,7 +31,7 @@ def test_of_something_else():
 
 @attrs.frozen
 class Hanging(Apache):
-    """A tool that prints a line, and ends only from its run number ``hangs`` + 1 on."""
+    """Prints the number of its run, and ends only from its run number ``hangs`` + 1 on."""
 
     version: str = "none"
     hangs: int = 0
@@ -40,30 +40,32 @@ class Hanging(Apache):
     def java(self, main_class: str, *arguments: str) -> list[str]:
         so_far = len(self.runs.read_text()) if self.runs.exists() else 0
         self.runs.write_text("x" * (so_far + 1))
-        end = "exec sleep 1000" if so_far < self.hangs else "exit 3"
-        return ["sh", "-c", f"echo out; echo InitializeNewPublishers >&2; {end}"]
+        end = "exec sleep 1000" if so_far < self.hangs else "exit 0"
+        return ["sh", "-c", f"echo {so_far + 1}; echo InitializeNewPublishers >&2; {end}"]
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "RUN_LIMIT_S", LIMIT_S)
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_tool_that_hangs_once_is_run_again_and_noted(tmp_path: Path) -> None:
+def test_a_shell_that_hangs_once_is_run_again_and_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SHELL_LIMIT_S", LIMIT_S)
     kind = Hanging(hangs=1, runs=tmp_path / "runs")
-    assert apache_tool("org.apache.Tool", "--x", kind=kind, status=3) == "out\n"
+    assert metadata_shell("x.checkpoint", "ls", until=bool, kind=kind) == "2\n"
     (hang,) = take_hangs()
-    assert hang == f"org.apache.Tool did not end within {LIMIT_S:g} s; it last said: InitializeNewPublishers"
+    assert hang == f"{METADATA_SHELL} did not end within {LIMIT_S:g} s; it last said: InitializeNewPublishers"
     assert take_hangs() == [], "each is taken once"
 
 
-def test_a_tool_that_hangs_always_fails_its_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "RUN_LIMIT_S", SHORT_LIMIT_S)
+def test_a_shell_that_hangs_always_fails_its_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SHELL_LIMIT_S", SHORT_LIMIT_S)
     kind = Hanging(hangs=1000, runs=tmp_path / "runs")
-    with pytest.raises(HungTool, match=r"org\.apache\.Tool did not end"):
-        apache_tool("org.apache.Tool", kind=kind)
-    assert len(take_hangs()) == len(kind.runs.read_text()) == 1 + RERUNS
+    with pytest.raises(HungTool, match=r"MetadataShell did not end"):
+        metadata_shell("x.checkpoint", "ls", until=bool, kind=kind)
+    assert len(take_hangs()) == len(kind.runs.read_text()) == SHELL_RUNS
+
+
+def test_a_shell_that_printed_too_early_is_run_again(tmp_path: Path) -> None:
+    kind = Hanging(runs=tmp_path / "runs")
+    assert metadata_shell("x.checkpoint", "ls", until=lambda answer: answer == "3\n", kind=kind) == "3\n"
+    assert metadata_shell("x.checkpoint", "ls", until=lambda answer: False, kind=kind) == f"{3 + SHELL_RUNS}\n"
+    assert take_hangs() == []
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "xdist"])
