@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import random
 import struct
 import subprocess
 import sys
+import zlib
+from typing import Any
 
 import cramjam
 import lz4.frame
@@ -129,6 +132,48 @@ def test_gzip_with_a_file_name_is_read() -> None:
 def test_a_declared_size_does_not_limit_the_check(codec: Compression, lie: bytes) -> None:
     with pytest.raises(DecodeError):
         decompress(codec, lie, CAP)
+
+
+class Recorded:
+    """A compressor or decompressor that notes how many bytes each of its calls gets and returns."""
+
+    def __init__(self, recorded: Any, sizes: list[int]) -> None:
+        self._recorded = recorded
+        self._sizes = sizes
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._recorded, name)
+        if not callable(value):
+            return value
+
+        def call(*arguments: Any, **more: Any) -> Any:
+            result = value(*arguments, **more)
+            self._sizes.extend(len(each) for each in (*arguments[:1], result))
+            return result
+
+        return call
+
+
+@pytest.mark.parametrize("content", [bytes(3 << 20), random.Random(1).randbytes(3 << 20)], ids=["zeros", "random"])
+@pytest.mark.parametrize(
+    ("codec", "module", "names"),
+    [
+        (Compression.GZIP, zlib, ("compressobj", "decompressobj")),
+        (Compression.LZ4, lz4.frame, ("LZ4FrameCompressor", "LZ4FrameDecompressor")),
+    ],
+    ids=["gzip", "lz4"],
+)
+def test_a_library_copies_no_large_result_under_the_interpreters_lock(
+    codec: Compression, module: Any, names: tuple[str, ...], content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The event loop would wait for the lock: 30 ms for 60 MiB."""
+    sizes: list[int] = []
+    for name in names:
+        made = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *rest, _made=made, **more: Recorded(_made(*rest, **more), sizes))
+    assert decompress(codec, compress(codec, content), len(content)) == content
+    assert max(sizes) <= 300_000
+    assert sum(sizes) > len(content)
 
 
 BOMB = r"""
