@@ -50,7 +50,7 @@ from tests.abuse.state import (
 from tests.fuzz.strike import NEIGHBOUR_TOPIC, Neighbour
 
 MIB = 1 << 20
-PACKED, SQUEEZED, CLEANED, DOOMED = "packed", "squeezed-hard", "cleaned", "doomed"
+PACKED, SQUEEZED, RESQUEEZED, CLEANED, DOOMED = "packed", "squeezed-hard", "squeezed-again", "cleaned", "doomed"
 
 
 def produce(topic: str, records: bytes) -> bytes:
@@ -144,6 +144,18 @@ def bombs(codec: Compression, size: int) -> Iterator[bytes]:
 def squeeze(friend: Neighbour) -> None:
     hard = {"compression.type": "zstd", "compression.zstd.level": "22", "max.message.bytes": str(32 * MIB)}
     friend.create(SQUEEZED, partitions=1, configs=hard)
+
+
+def resqueezed_topic(friend: Neighbour) -> None:
+    friend.create(RESQUEEZED, partitions=1, configs={"compression.type": "lz4", "max.message.bytes": str(64 * MIB)})
+
+
+def noise(size: int) -> Iterator[bytes]:
+    """Records of bytes that no codec makes shorter, for a topic that compresses them with another codec."""
+    value = random.Random(631).randbytes(MIB) * (size // MIB)
+    batch = encode_batch([Record(0, -1, b"k", value)], compression=Compression.GZIP)
+    for _ in range(4):
+        yield produce(RESQUEEZED, batch)
 
 
 def words(size: int) -> Iterator[bytes]:
@@ -248,6 +260,7 @@ def sequences(part: int = 1) -> list[Attack]:
             lambda: bombs(Compression.LZ4, 60 * mib),
             connections=4,
         ),
+        Attack("60 MiB of random bytes by gzip, compressed again by lz4", lambda: noise(60 * mib), resqueezed_topic),
         Attack("16 MB compressed with zstd level 22", lambda: words(16 * mib), squeeze),
         Attack("4,000,000 records into a compacted topic", lambda: many_small_records(4_000_000 // part), packed_topic),
         Attack(
