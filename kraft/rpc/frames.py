@@ -122,8 +122,9 @@ class FrameReader:
                     await give_turn()  # on a fast network the next bytes are always there
                 granted += min(size - filled, filled * (_GRANT_FACTOR - 1), _MAX_GRANT_BYTES)
                 frame = _enlarged(frame, granted, size)
-            with memoryview(frame) as view:
-                count = await self._transport.receive_into(view[filled:granted])
+            # Released here: a frame that a traceback still has would keep the view, and then no buffer can grow.
+            with memoryview(frame) as view, view[filled:granted] as rest:
+                count = await self._transport.receive_into(rest)
             if count == 0:
                 raise ConnectionEnded(f"connection ended after {filled} of {size} bytes of a frame")
             filled += count

@@ -149,6 +149,23 @@ def test_a_frame_above_4_mib_has_a_mapping_of_its_own(size: int, is_mapped: bool
 
 
 @attrs.define
+class Keeping(Chunks):
+    """A transport whose frames stay alive with their arguments, as Python 3.12 does for the frames of a traceback."""
+
+    kept: list[memoryview] = attrs.Factory(list)
+
+    async def receive_into(self, buffer: memoryview) -> int:
+        self.kept.append(buffer)
+        return await super().receive_into(buffer)
+
+
+def test_a_frame_grows_although_its_transport_keeps_the_buffers() -> None:
+    """A bytearray with a live view cannot grow: BufferError."""
+    data = random.Random(1).randbytes(3 << 20)
+    assert read_all(Keeping(split(struct.pack(">i", len(data)) + data, [5, 70_000, 1 << 20]))) == [data]
+
+
+@attrs.define
 class Endless(Chunks):
     """A transport whose next bytes are always there."""
 
