@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 import trio
@@ -28,10 +28,11 @@ from kraft.wire.schema import Message
 
 logger = logging.getLogger("kraft.channel")
 
+DEFAULT_TIMEOUT_MS: Final = 30_000
+"""How long a request to the active controller may take, through the channel or at the controller itself."""
 _QUEUED_REQUESTS = 100
 _IN_FLIGHT = 5
 _RETRY_BACKOFF_S = 0.05
-_DEFAULT_TIMEOUT_MS = 30_000
 
 
 class QuorumLeader(Protocol):
@@ -82,7 +83,7 @@ class ControllerChannel:
         address_of: Callable[[int], Voter | None],
         controller: LocalController | None,
         *,
-        attempt_timeout_ms: float = _DEFAULT_TIMEOUT_MS,
+        attempt_timeout_ms: float = DEFAULT_TIMEOUT_MS,
         connect: Connect = connect_by_tcp,
     ) -> None:
         self._quorum = quorum
@@ -108,7 +109,7 @@ class ControllerChannel:
         version: int | None = None,
         *,
         envelope: Message | None = None,
-        timeout_ms: float = _DEFAULT_TIMEOUT_MS,
+        timeout_ms: float = DEFAULT_TIMEOUT_MS,
     ) -> Any:
         """Send ``message`` to the active controller and return its response.
 
