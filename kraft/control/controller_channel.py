@@ -20,10 +20,14 @@ import trio
 
 from kraft.config.listeners import Voter
 from kraft.messages.create_topics_response import CreateTopicsResponse
+from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
+from kraft.messages.describe_quorum_response import DescribeQuorumResponse
 from kraft.quorum.peers import Connect
+from kraft.quorum.rpcs import PARTITION
 from kraft.rpc.client import Connection
 from kraft.rpc.client import connect as connect_by_tcp
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 from kraft.wire.schema import Message
 
 logger = logging.getLogger("kraft.channel")
@@ -158,6 +162,19 @@ class ControllerChannel:
         if isinstance(call.response, KafkaError):
             raise call.response.anew()
         return None if _is_refused(call.response) else call.response
+
+    async def high_watermark(self) -> int:
+        """Ask the leader for the high watermark of the metadata log. All changes that it has answered are below it.
+
+        Returns -1 if no leader knows it. The caller limits the wait.
+        """
+        asked = TopicData(CLUSTER_METADATA_TOPIC, [PartitionData(PARTITION)])
+        try:
+            response: DescribeQuorumResponse = await self.request(DescribeQuorumRequest([asked]))
+        except KafkaError as failure:
+            logger.debug("no leader of the quorum tells its high watermark: %s", failure)
+            return -1
+        return max((each.high_watermark for topic in response.topics for each in topic.partitions), default=-1)
 
     # The task that keeps the connection.
 
