@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 import attrs
+import trio
 
 from kraft.api.handlers import Handlers
 from kraft.broker.fetch_session import FetchSessionCache
@@ -22,6 +23,7 @@ from kraft.coordination.share_partitions import SharePartitions
 from kraft.coordination.share_states import ShareStates
 from kraft.coordination.transactions import Transactions
 from kraft.coordination.verification import TransactionVerification
+from kraft.messages.envelope_response import EnvelopeResponse
 from kraft.metadata.image import Image
 from kraft.metadata.partitions import NO_LEADER
 from kraft.quorum.driver import Quorum
@@ -32,12 +34,15 @@ from kraft.replication.throttle import Throttle
 from kraft.wire.schema import Message
 from kraft.world.clock import Clock
 
+_SHOWN_WITHIN_MS = 500
+"""Not a Kafka setting. How long the response to a change waits, at most, until this broker shows the change."""
+
 
 @attrs.frozen(eq=False)
 class BrokerContext:
     """The broker role of a node.
 
-    ``catch_up`` returns once the broker has applied all metadata that was committed when it was called.
+    ``catch_up`` returns once the broker has applied metadata up to an offset, and all that it knows to be committed.
     """
 
     config: NodeConfig
@@ -50,7 +55,7 @@ class BrokerContext:
     share_offsets: ShareOffsets
     shares: SharePartitions
     channel: ControllerChannel
-    catch_up: Callable[[], Awaitable[None]]
+    catch_up: Callable[[int], Awaitable[None]]
     producer_ids: ProducerIds
     fetch_sessions: FetchSessionCache
     auto_topics: AutoTopicCreation
@@ -72,18 +77,22 @@ class BrokerContext:
         """The controller that clients see: any live broker, because each forwards their requests. -1 for none."""
         return self.node_id if self.node_id in alive else min(alive, default=NO_LEADER)
 
-    async def change(self, message: Any, version: int | None = None, *, envelope: Message | None = None) -> Any:
-        """Send ``message`` to the active controller, and return its response once this broker has caught up.
+    async def change(self, message: Any, version: int, *, envelope: Message) -> Any:
+        """Send ``message`` to the active controller, and return its response once this broker shows the change.
 
-        If this node leads the quorum, the broker has applied the change by then. If another node leads, the broker has
-        applied all records that it knows to be committed, and the change may follow later. Apache Kafka promises
-        neither.
+        If another node leads the quorum, its high watermark says which records the broker has to apply first. For
+        records that this node does not have yet, the response waits 0.5 s at most, or ``timeout_ms`` of the message if
+        that is less: the leader may be gone, and this node far behind. Apache Kafka does not wait at all.
 
         Raises:
             KafkaError: as :meth:`ControllerChannel.request`.
         """
         response = await self.channel.request(message, version, envelope=envelope)
-        await self.catch_up()
+        if isinstance(response, EnvelopeResponse):
+            wait_ms = min(_SHOWN_WITHIN_MS, max(0, getattr(message, "timeout_ms", _SHOWN_WITHIN_MS)))
+            with trio.move_on_after(wait_ms / 1000):
+                await self.catch_up(await self.channel.high_watermark())
+        await self.catch_up(0)
         return response
 
 

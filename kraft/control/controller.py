@@ -22,6 +22,7 @@ from typing import Any
 import attrs
 import trio
 
+from kraft.control.controller_channel import DEFAULT_TIMEOUT_MS
 from kraft.control.metadata import Metadata
 from kraft.control.trace import ControllerActivated, ControllerDeactivated
 from kraft.controller.context import ControllerConfig
@@ -46,7 +47,6 @@ from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.turns import Turns, in_slices
 from kraft.world.world import World
 
-_DEFAULT_TIMEOUT_MS = 30_000
 _SLICE_RECORDS = 200
 """Not a Kafka setting. The cost of the steps of a decision before other tasks run: a few milliseconds of work."""
 
@@ -126,9 +126,7 @@ class Controller:
         """Whether this controller is active."""
         return self._active is not None
 
-    async def request(
-        self, message: Any, version: int | None = None, *, timeout_ms: float = _DEFAULT_TIMEOUT_MS
-    ) -> Any:
+    async def request(self, message: Any, version: int | None = None, *, timeout_ms: float = DEFAULT_TIMEOUT_MS) -> Any:
         """Decide ``message`` and return the committed response. ``version`` is the newest one unless given.
 
         Raises:

@@ -13,25 +13,30 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 import trio
 
 from kraft.config.listeners import Voter
 from kraft.messages.create_topics_response import CreateTopicsResponse
+from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
+from kraft.messages.describe_quorum_response import DescribeQuorumResponse
 from kraft.quorum.peers import Connect
+from kraft.quorum.rpcs import PARTITION
 from kraft.rpc.client import Connection
 from kraft.rpc.client import connect as connect_by_tcp
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 from kraft.wire.schema import Message
 
 logger = logging.getLogger("kraft.channel")
 
+DEFAULT_TIMEOUT_MS: Final = 30_000
+"""How long a request to the active controller may take, through the channel or at the controller itself."""
 _QUEUED_REQUESTS = 100
 _IN_FLIGHT = 5
 _RETRY_BACKOFF_S = 0.05
-_DEFAULT_TIMEOUT_MS = 30_000
 
 
 class QuorumLeader(Protocol):
@@ -82,7 +87,7 @@ class ControllerChannel:
         address_of: Callable[[int], Voter | None],
         controller: LocalController | None,
         *,
-        attempt_timeout_ms: float = _DEFAULT_TIMEOUT_MS,
+        attempt_timeout_ms: float = DEFAULT_TIMEOUT_MS,
         connect: Connect = connect_by_tcp,
     ) -> None:
         self._quorum = quorum
@@ -108,7 +113,7 @@ class ControllerChannel:
         version: int | None = None,
         *,
         envelope: Message | None = None,
-        timeout_ms: float = _DEFAULT_TIMEOUT_MS,
+        timeout_ms: float = DEFAULT_TIMEOUT_MS,
     ) -> Any:
         """Send ``message`` to the active controller and return its response.
 
@@ -157,6 +162,19 @@ class ControllerChannel:
         if isinstance(call.response, KafkaError):
             raise call.response.anew()
         return None if _is_refused(call.response) else call.response
+
+    async def high_watermark(self) -> int:
+        """Ask the leader for the high watermark of the metadata log. All changes that it has answered are below it.
+
+        Returns -1 if no leader knows it. The caller limits the wait.
+        """
+        asked = TopicData(CLUSTER_METADATA_TOPIC, [PartitionData(PARTITION)])
+        try:
+            response: DescribeQuorumResponse = await self.request(DescribeQuorumRequest([asked]))
+        except KafkaError as failure:
+            logger.debug("no leader of the quorum tells its high watermark: %s", failure)
+            return -1
+        return max((each.high_watermark for topic in response.topics for each in topic.partitions), default=-1)
 
     # The task that keeps the connection.
 

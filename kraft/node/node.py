@@ -323,7 +323,7 @@ class Node:
 
     def _declare_metrics(self, quorum: Quorum, metadata: Metadata, controller: Controller | None) -> None:
         raft = QuorumMetrics(self.registry, quorum, is_voter=controller is not None)
-        self.trace.subscribe(CoreStepped, lambda event: raft.note(event.effects))
+        self.trace.subscribe(CoreStepped, lambda event: raft.note(event.effects, event.appended_at))
         self.trace.subscribe(RequestRefused, lambda event: raft.note_refusal(event.refusal))
         declare_metadata_metrics(self.registry, self.world.clock, quorum, metadata)
         if controller is not None:

@@ -61,9 +61,12 @@ class Publisher:
         async with self._applying:
             self.coordinators.apply(await self.replicas.registered(broker_epoch))
 
-    async def catch_up(self) -> None:
-        """Return once the broker has applied every record that is committed now."""
-        target = self.metadata.high_watermark - 1
+    async def catch_up(self, end_offset: int = 0) -> None:
+        """Return once the broker has applied all records below ``end_offset``, and all that it knows to be committed.
+
+        The caller limits the wait for records that this node does not have yet.
+        """
+        target = max(self.metadata.high_watermark, end_offset) - 1
         while self.offset < target:
             await self._published.wait()
 

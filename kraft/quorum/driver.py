@@ -26,6 +26,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -49,7 +50,6 @@ from kraft.quorum.trace import CoreStepped, RequestRefused, RoleBegan
 from kraft.raft.core import RaftCore
 from kraft.raft.events import (
     Effects,
-    ElectionStateWritten,
     Event,
     LeaderChange,
     LogAppended,
@@ -64,7 +64,6 @@ from kraft.raft.events import (
     Timeout,
 )
 from kraft.raft.messages import FetchSnapshotRequest, Request, SnapshotId
-from kraft.raft.perform import perform
 from kraft.raft.state import Follower, Leader, Resigned, State
 from kraft.raft.timing import Timing
 from kraft.rpc.client import connect
@@ -110,18 +109,19 @@ class Quorum:
         self._stepped = self.trace.of(CoreStepped)
         self._refused = self.trace.of(RequestRefused)
         self._role_began = self.trace.of(RoleBegan)
-        self.appended_at = world.seconds()
-        """Append time of the oldest record in the last batch that was reported to the core, or in the next one."""
-        self._election_file = ElectionFile(log, identity.node_id, identity.voters)
+        # Append time of the oldest record in the last LogAppended, or in the next one.
+        self._appended_at = world.seconds()
+        election_file = ElectionFile(log, identity.node_id, identity.voters)
         self._warnings = PeerWarnings(identity)
         self.timing = timing or Timing()
-        election = self._election_file.read()
+        election = election_file.read()
         voters = tuple(sorted(identity.voters))
         now = trio.current_time()
         view = log.view()
         jitter = world.random.random
         self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=jitter, timing=self.timing)
         self._deadline = now
+        self._follow_ups: deque[Event] = deque()
         # None wakes the driver without an event, because the log has grown.
         self._inbox, self._reported = trio.open_memory_channel[Event | None](_INBOX)
         self._flusher = Flusher(log, view, world.in_thread, world.sync)
@@ -137,7 +137,8 @@ class Quorum:
         self._snapshot_check = SnapshotCheck(log, world.in_thread)
         self._performer = Performer(
             log,
-            world.clock,
+            world,
+            election_file,
             self._flusher,
             self._snapshot_check,
             self._pending,
@@ -147,7 +148,7 @@ class Quorum:
         )
         self._changed = trio.Event()
         self._busy_s = 0.0
-        self._resumed_at = self.appended_at
+        self._resumed_at = self._appended_at
         self._shutting_down = False
         self._shut_down_done = trio.Event()
 
@@ -252,7 +253,7 @@ class Quorum:
                 nursery.start_soon(self._flusher.run, self._inbox.send, name="flusher")
                 nursery.start_soon(self._snapshot_check.run, self._snapshot_checked, name="snapshot check")
                 self._resumed_at = self._world.seconds()
-                await self._step(Timeout())
+                await self._take(Timeout())
                 task_status.started()
                 while True:
                     role = Role.of(self._core.state)
@@ -275,9 +276,9 @@ class Quorum:
         while Role.of(self._core.state) == role:
             event = await self._next_event()
             if self._has_grown:  # First, because any other event might end the leadership.
-                await self._step(LogAppended(self.log.end_offset, self.epoch))
+                await self._take(LogAppended(self.log.end_offset, self.epoch))
             if event is not None:
-                await self._step(event)
+                await self._take(event)
         scope.cancel(reason=f"no longer {role}")
 
     async def _next_event(self) -> Event | None:
@@ -288,8 +289,8 @@ class Quorum:
         """
         if self._has_grown:
             return None
-        if self._performer.follow_ups:
-            return self._performer.follow_ups.popleft()
+        if self._follow_ups:
+            return self._follow_ups.popleft()
         with contextlib.suppress(trio.WouldBlock):
             return self._reported.receive_nowait()
         if self._flusher.is_due:
@@ -311,36 +312,50 @@ class Quorum:
         """Whether this leader has appended records that its core does not know yet."""
         return self.log.end_offset > self._core.log.end_offset
 
-    async def _step(self, event: Event) -> None:
-        """Step the core with ``event`` and perform the effects."""
-        if isinstance(event, ResponseReceived):
-            event = await in_slices(self._responses.prove(event), _SLICE_RECORDS)
-        elif isinstance(event, ShutDown):
-            self._shutting_down = True
-        elif isinstance(event, LogTrimmed):
-            await self._flusher.idle()
-            if event.snapshot.end_offset < self.log.start_offset:
-                return  # a snapshot of the leader has replaced the log meanwhile
-            self.log.trim(event.snapshot)
-        effects = self._core.step(trio.current_time(), event)
+    async def _take(self, event: Event) -> None:
+        """Step the core with ``event``, and perform all effects before the next step."""
+        prepared = await self._prepared(event)
+        if prepared is None:
+            return
+        now = trio.current_time()
+        effects = self._step(now, prepared)
+        if isinstance(prepared, Timeout):
+            assert effects.deadline > now, "an expired deadline must move, or this loop spins"
         self._deadline = effects.deadline
-        if isinstance(event, ResponseReceived):
-            self._responses.note_leader(event, self.state)
-        self._report_step(event, effects)
-        await self._perform(effects)
+        self._follow_ups += await self._performer.perform(effects)
+        if isinstance(effects.append, LeaderChange):
+            self._appended_at = self._world.seconds()
         if effects.transitions:
             self._wake_waiting()
         if self._shutting_down and self._has_handed_over():
             self._shut_down_done.set()
 
-    async def _perform(self, effects: Effects) -> None:
-        if effects.truncate is not None or effects.install is not None:
+    async def _prepared(self, event: Event) -> Event | None:
+        """Do the work of the driver that precedes a step. Return the event for the core, or None if it is outdated."""
+        if isinstance(event, ResponseReceived):
+            return await in_slices(self._responses.prove(event), _SLICE_RECORDS)
+        if isinstance(event, ShutDown):
+            self._shutting_down = True
+        elif isinstance(event, LogTrimmed):
             await self._flusher.idle()
-        for election in perform(effects, self._performer):
-            await self._world.in_thread(self._election_file.write, election)
-            self._performer.follow_ups.append(ElectionStateWritten(election))
-        if isinstance(effects.append, LeaderChange):
-            self.appended_at = self._world.seconds()
+            if event.snapshot.end_offset < self.log.start_offset:
+                return None  # a snapshot of the leader has replaced the log meanwhile
+            self.log.trim(event.snapshot)
+        return event
+
+    def _step(self, now: float, event: Event) -> Effects:
+        """Step the core, and report the step."""
+        effects = self._core.step(now, event)
+        if isinstance(event, ResponseReceived):
+            self._responses.note_leader(event, self.state)
+        for verdict in effects.verdicts:
+            self._warnings.note_verdict(verdict)
+        for transition in effects.transitions:
+            logger.info("%s", transition)
+        if self._stepped.listeners:
+            appended_at = self._appended_at if isinstance(event, LogAppended) else None
+            self._stepped.emit(CoreStepped(*self._stepped.now(), event, effects, appended_at))
+        return effects
 
     def _wake_waiting(self) -> None:
         """Wake the tasks that wait for a change of the state."""
@@ -352,15 +367,6 @@ class Quorum:
         """Whether every voter that could be reached knows that this node does not lead."""
         state = self.state
         return not (isinstance(state, Leader) or (isinstance(state, Resigned) and state.unacknowledged))
-
-    def _report_step(self, event: Event, effects: Effects) -> None:
-        """Log the transitions and verdicts of a step, and emit the step to the trace."""
-        for verdict in effects.verdicts:
-            self._warnings.note_verdict(verdict)
-        for transition in effects.transitions:
-            logger.info("%s", transition)
-        if self._stepped.listeners:
-            self._stepped.emit(CoreStepped(*self._stepped.now(), event, effects))
 
     async def _snapshot_checked(self, outcome: SnapshotStored | SnapshotRejected) -> None:
         leader_id = self.leader_id
@@ -401,7 +407,7 @@ class Quorum:
         is_first, began = not self._has_grown, self._world.seconds()
         self.log.append(unit)
         if is_first:
-            self.appended_at = began
+            self._appended_at = began
             with contextlib.suppress(trio.WouldBlock):  # With a full inbox the driver checks the log soon anyway.
                 self._inbox.send_nowait(None)
         return self.log.end_offset - 1

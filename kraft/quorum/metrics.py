@@ -56,8 +56,6 @@ class _Quorum(Protocol):
     @property
     def busy_s(self) -> float: ...
     @property
-    def appended_at(self) -> float: ...
-    @property
     def log(self) -> _Log: ...
 
 
@@ -109,12 +107,15 @@ class QuorumMetrics:
         for name, read in gauges.items():
             self._registry.gauge(*_GROUP, name, read)
 
-    def note(self, effects: Effects) -> None:
-        """Count the effects of one step, before or after they are performed."""
+    def note(self, effects: Effects, appended_at: float | None = None) -> None:
+        """Count the effects of one step, before or after they are performed.
+
+        ``appended_at`` is the append time of the oldest record that the core learns of in this step, in seconds.
+        """
         self.idle.busy_s = self._quorum.busy_s
         self._count_leaders()
         if isinstance(self._quorum.state, Leader):
-            self._note_appends(effects.high_watermark)
+            self._note_appends(effects.high_watermark, appended_at)
         else:
             self._uncommitted.clear()
             if isinstance(effects.append, FetchedRecords):
@@ -158,12 +159,12 @@ class QuorumMetrics:
             self._elections.record((now - self._leaderless_since) * 1000)
             self._leaderless_since = math.nan
 
-    def _note_appends(self, high_watermark: int | None) -> None:
+    def _note_appends(self, high_watermark: int | None, appended_at: float | None) -> None:
         """Measure the time from the append of records until their commit, in milliseconds, as Apache Kafka does."""
         end_offset = self._quorum.end_offset
-        if end_offset > self._end_offset:
+        if appended_at is not None:
             self._appended.record(end_offset - self._end_offset)
-            self._uncommitted.append((end_offset, self._quorum.appended_at))
+            self._uncommitted.append((end_offset, appended_at))
         while high_watermark is not None and self._uncommitted and self._uncommitted[0][0] <= high_watermark:
-            _, appended_at = self._uncommitted.popleft()
-            self._commits.record((self._clock() - appended_at) * 1000)
+            _, began_at = self._uncommitted.popleft()
+            self._commits.record((self._clock() - began_at) * 1000)

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from kraft.quorum.batches import FetchedBatches
+from kraft.quorum.election import ElectionFile
 from kraft.quorum.flusher import Flusher
 from kraft.quorum.log import MetadataLog
 from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.peers import Peer
 from kraft.quorum.pending import PendingRequests
 from kraft.quorum.snapshot_check import SnapshotCheck
-from kraft.raft.events import Event, FetchedRecords, LeaderChange, Reply, Send, SnapshotRejected, StoreChunk
+from kraft.raft.events import (
+    Effects,
+    ElectionStateWritten,
+    Event,
+    FetchedRecords,
+    LeaderChange,
+    Reply,
+    Send,
+    SnapshotRejected,
+    StoreChunk,
+)
 from kraft.raft.messages import SnapshotId
+from kraft.raft.perform import perform
 from kraft.storage.errors import StorageError
-from kraft.world.clock import Clock
+from kraft.world.world import World
 
 
 class Performer:
-    """The effects world of one node, for ``kraft.raft.perform``. ``publish`` takes each new high watermark.
-
-    ``follow_ups`` are events that result from effects. The driver steps the core with them before any other event.
-    """
+    """The effects world of one node, for ``kraft.raft.perform``. ``publish`` takes each new high watermark."""
 
     def __init__(
         self,
         log: MetadataLog,
-        clock: Clock,
+        world: World,
+        election_file: ElectionFile,
         flusher: Flusher,
         snapshot_check: SnapshotCheck,
         pending: PendingRequests,
@@ -35,15 +44,31 @@ class Performer:
         warnings: PeerWarnings,
         publish: Callable[[int], None],
     ) -> None:
-        self.follow_ups: deque[Event] = deque()
         self._log = log
-        self._clock = clock
+        self._world = world
+        self._election_file = election_file
         self._flusher = flusher
         self._snapshot_check = snapshot_check
         self._pending = pending
         self._peers = peers
         self._warnings = warnings
         self._publish = publish
+        self._follow_ups: list[Event] = []
+
+    async def perform(self, effects: Effects) -> Sequence[Event]:
+        """Perform the effects of one step, and return the events that follow from them.
+
+        The driver steps the core with these events before any other one.
+        """
+        self._follow_ups = []
+        if effects.truncate is not None or effects.install is not None:
+            await self._flusher.idle()
+        for election in perform(effects, self):
+            await self._world.in_thread(self._election_file.write, election)
+            self._follow_ups.append(ElectionStateWritten(election))
+        return self._follow_ups
+
+    # The world that the core's effects change: ``kraft.raft.perform.EffectsWorld``.
 
     def stop(self, why: str) -> None:
         raise StorageError(f"{self._log.directory}: {why}; this node stops to protect its log")
@@ -58,10 +83,10 @@ class Performer:
 
     def append(self, batches: LeaderChange | FetchedRecords) -> None:
         if isinstance(batches, LeaderChange):
-            self._log.append_leader_change(batches, self._clock.now_ms())
+            self._log.append_leader_change(batches, self._world.clock.now_ms())
             return
         fetched: FetchedBatches = batches.payload
-        self._log.append_fetched(fetched, self._clock.now_ms())
+        self._log.append_fetched(fetched, self._world.clock.now_ms())
         if fetched.opens_epoch:
             self._warnings.check_voters(fetched.data, fetched.leader_epoch)
 
@@ -70,7 +95,7 @@ class Performer:
 
     def store(self, chunk: StoreChunk) -> None:
         if not self._snapshot_check.store(chunk):
-            self.follow_ups.append(SnapshotRejected(chunk.snapshot))
+            self._follow_ups.append(SnapshotRejected(chunk.snapshot))
 
     def reply(self, replies: list[Reply]) -> None:
         self._pending.complete(replies)

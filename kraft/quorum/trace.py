@@ -14,11 +14,13 @@ class CoreStepped(TraceEvent):
     """The core was stepped with ``event``, and its effects are about to be performed.
 
     ``event`` is a message of a peer, a deadline, or the end of an effect that takes time: a flush, a write of the
-    election state, a check of a snapshot. ``effects`` has the transitions and verdicts of the step.
+    election state, a check of a snapshot. ``effects`` has the transitions and verdicts of the step. With LogAppended,
+    ``appended_at`` is the time when the leader appended the oldest of these records, in seconds.
     """
 
     event: Event
     effects: Effects
+    appended_at: float | None
 
 
 @attrs.frozen

@@ -17,6 +17,7 @@ from uuid import UUID
 import attrs
 import trio
 
+from kraft.broker.leadership import ANY_BROKER_EPOCH
 from kraft.messages.leader_and_isr_request import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -47,7 +48,6 @@ from kraft.world.turns import Turns, in_slices
 
 logger = logging.getLogger("kraft.commands")
 
-ANY_BROKER_EPOCH = -1
 NO_CONTROLLER = -1
 NO_EPOCH = -1
 UNKNOWN_FEATURES_EPOCH = -1

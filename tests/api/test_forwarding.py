@@ -102,7 +102,8 @@ async def test_the_response_comes_when_the_broker_has_applied_all_that_it_knows_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """docs/architecture.md, "A CreateTopics through another broker", step 7. The broker sees earlier topics with the
-    response. Its own may follow, as in Apache Kafka: until then it names the errors after which clients retry.
+    response, however long that takes. Its own may follow if that takes too long: until then it names the errors after
+    which clients retry.
     """
     known, responded, release = trio.Event(), trio.Event(), trio.Event()
     steps: list[str] = []

@@ -21,6 +21,8 @@ from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
+from kraft.messages.describe_quorum_request import DescribeQuorumRequest
+from kraft.messages.describe_quorum_response import DescribeQuorumResponse, PartitionData, TopicData
 from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.envelope_response import EnvelopeResponse
 from kraft.messages.heartbeat_response import HeartbeatResponse
@@ -30,11 +32,12 @@ from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 
 pytestmark = pytest.mark.usefixtures("instant_retries")
 
 THIS_NODE = 1
-APIS = {18: (0, 4), 19: (2, 7), 56: (2, 3), 58: (0, 0), 63: (0, 1)}
+APIS = {18: (0, 4), 19: (2, 7), 55: (0, 2), 56: (2, 3), 58: (0, 0), 63: (0, 1)}
 
 Answer = Callable[[Request], Awaitable[Reply]]
 
@@ -105,6 +108,10 @@ def once(first: Answer, then: Answer) -> Answer:
         return await next(answers, then)(request)
 
     return answer
+
+
+def described(*partitions: PartitionData) -> DescribeQuorumResponse:
+    return DescribeQuorumResponse(topics=[TopicData(CLUSTER_METADATA_TOPIC, list(partitions))])
 
 
 class Local:
@@ -418,6 +425,34 @@ async def test_an_envelope_goes_to_another_node_and_the_message_itself_to_our_ow
         quorum.elect(THIS_NODE)
         await channel.request(message, 0, envelope=envelope)
     assert local.asked == [(message, 0)]
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        (described(PartitionData(high_watermark=7)), 7),
+        (described(PartitionData(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, high_watermark=-1)), -1),
+        (described(), -1),
+    ],
+    ids=["a leader", "no leader", "no partition"],
+)
+async def test_the_leader_has_the_high_watermark(response: DescribeQuorumResponse, expected: int) -> None:
+    async def answer(request: Request) -> Reply:
+        return response
+
+    peer = Peer(2, answer)
+    async with channel_to(peer, quorum=Quorum(2)) as channel:
+        assert await channel.high_watermark() == expected
+    assert [type(asked) for asked in peer.asked] == [DescribeQuorumRequest]
+
+
+async def test_a_leader_that_does_not_describe_the_quorum_has_no_high_watermark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The response to a change must not fail for that."""
+    monkeypatch.delitem(APIS, 55)
+    async with channel_to(Peer(2, welcome), quorum=Quorum(2)) as channel:
+        assert await channel.high_watermark() == -1
 
 
 async def _until(so: Callable[[], bool]) -> None:

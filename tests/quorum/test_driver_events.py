@@ -24,7 +24,8 @@ from kraft.quorum.driver import Quorum
 from kraft.quorum.election import ElectionFile
 from kraft.quorum.log import MetadataLog
 from kraft.quorum.trace import CoreStepped
-from kraft.raft.events import LogAppended, LogFlushed, RequestReceived
+from kraft.raft.core import RaftCore
+from kraft.raft.events import Effects, Event, LogAppended, LogFlushed, RequestReceived
 from kraft.raft.messages import FetchRequest, FetchResponse, VoteRequest
 from kraft.raft.state import ElectionState, Prospective
 from kraft.raft.timing import Timing
@@ -172,6 +173,27 @@ async def test_a_deadline_that_came_while_the_role_rests_is_kept(tmp_path: Path)
             response, _ = await (await quorum.submit(fetch)).response()
         assert isinstance(response, FetchResponse)
         assert response.records is None
+
+
+async def test_a_deadline_that_stays_in_the_past_ends_the_quorum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A receive with a past deadline fails at once, so the driver would step such a core forever."""
+    step = RaftCore.step
+
+    def step_without_progress(core: RaftCore, now: float, event: Event) -> Effects:
+        effects = step(core, now, event)
+        effects.deadline = now
+        return effects
+
+    with (
+        trio.fail_after(30),
+        pytest.RaisesGroup(pytest.RaisesExc(AssertionError, match="must move"), flatten_subgroups=True),
+    ):
+        async with at_rest(tmp_path) as (quorum, _):
+            monkeypatch.setattr(RaftCore, "step", step_without_progress)
+            await quorum.submit(VoteRequest(0, 2, 0, 0))
+            await trio.sleep_forever()
 
 
 async def test_an_error_in_a_step_ends_the_quorum_and_not_the_appender(tmp_path: Path) -> None:

@@ -39,7 +39,6 @@ class Quorum:
     high_watermark: int = 0
     end_offset: int = 0
     busy_s: float = 0.0
-    appended_at: float = 0.0
     log: Log = attrs.Factory(Log)
 
     @property
@@ -90,9 +89,9 @@ def test_commit_latency_is_from_the_append_to_the_high_watermark(registry: Regis
     metrics = QuorumMetrics(registry, quorum, is_voter=True)
     assert math.isnan(registry.get(RAFT + "commit-latency-avg").value)
     for end_offset in (12, 15):
-        quorum.end_offset, quorum.appended_at = end_offset, clock.now
+        quorum.end_offset, appended_at = end_offset, clock.now
         clock.now += 0.004
-        metrics.note(Effects())
+        metrics.note(Effects(), appended_at)
         clock.now += 0.006
     metrics.note(Effects(high_watermark=15))
     assert registry.get(RAFT + "commit-latency-avg").value == pytest.approx(15.0)
@@ -104,7 +103,7 @@ def test_appends_of_a_deposed_leader_are_not_measured(registry: Registry, clock:
     quorum = Quorum(leader(1))
     metrics = QuorumMetrics(registry, quorum, is_voter=True)
     quorum.end_offset = 3
-    metrics.note(Effects())
+    metrics.note(Effects(), clock.now)
     quorum.state = Follower(2, 2, math.inf)
     clock.now += 1
     metrics.note(Effects(high_watermark=3))

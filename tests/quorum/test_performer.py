@@ -11,21 +11,30 @@ import pytest
 from kraft.config.listeners import Voter
 from kraft.metadata.steps import finished
 from kraft.quorum.batches import leader_change_batch
+from kraft.quorum.election import ElectionFile
 from kraft.quorum.flusher import Flusher
 from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.pending import PendingRequests
 from kraft.quorum.performer import Performer
 from kraft.quorum.snapshot_check import SnapshotCheck
-from kraft.raft.events import FetchedRecords, LeaderChange, SnapshotRejected, StoreChunk
+from kraft.raft.events import (
+    Effects,
+    ElectionStateWritten,
+    FetchedRecords,
+    LeaderChange,
+    SnapshotRejected,
+    StoreChunk,
+)
 from kraft.raft.messages import SnapshotId
+from kraft.raft.state import ElectionState
 from kraft.storage.errors import StorageError
-from kraft.world.clock import Clock
-from kraft.world.world import sync_now
+from kraft.world.world import World, sync_now
 from tests.support.metadata_logs import open_log
 from tests.support.quorums import identity
 from tests.support.scripted_leader import at_once
 
 SNAPSHOT = SnapshotId(10, 1)
+ELECTION = ElectionState(5, leader_id=1)
 VOTERS = [Voter(number, "127.0.0.1", number) for number in (1, 2, 3)]
 
 
@@ -37,8 +46,13 @@ class Bench:
         self.published: list[int] = []
         self.flusher = Flusher(self.log, self.log.view(), at_once, sync_now)
         check, pending = SnapshotCheck(self.log, at_once), PendingRequests(self.log)
-        warnings = PeerWarnings(identity(2, *VOTERS), now=lambda: 0.0)
-        self.performer = Performer(self.log, Clock(), self.flusher, check, pending, {}, warnings, self.published.append)
+        this = identity(2, *VOTERS)
+        warnings = PeerWarnings(this, now=lambda: 0.0)
+        self.election_file = ElectionFile(self.log, 2, this.voters)
+        world, publish = World(in_thread=at_once), self.published.append
+        self.performer = Performer(
+            self.log, world, self.election_file, self.flusher, check, pending, {}, warnings, publish
+        )
 
     def fetched(self, change: LeaderChange) -> FetchedRecords:
         """The first batch of a leader's epoch, in the checked form of the driver."""
@@ -54,9 +68,12 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made.log.abandon()
 
 
-def test_a_piece_that_does_not_fit_is_reported_as_a_rejected_snapshot(bench: Bench) -> None:
-    bench.performer.store(StoreChunk(SNAPSHOT, 7, False, b"a piece from the middle"))
-    assert list(bench.performer.follow_ups) == [SnapshotRejected(SNAPSHOT)]
+async def test_the_events_that_follow_from_the_effects_of_one_step(bench: Bench) -> None:
+    """A piece that does not fit is a rejected snapshot. Nothing follows from the next step, which has no effects."""
+    effects = Effects(election=ELECTION, store=StoreChunk(SNAPSHOT, 7, False, b"a piece from the middle"))
+    assert await bench.performer.perform(effects) == [ElectionStateWritten(ELECTION), SnapshotRejected(SNAPSHOT)]
+    assert bench.election_file.read() == ELECTION
+    assert await bench.performer.perform(Effects()) == []
 
 
 def test_a_node_stops_with_the_words_of_the_core(bench: Bench) -> None:

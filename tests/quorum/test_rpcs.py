@@ -257,7 +257,7 @@ def spoil(topics: list[Any], fault: str) -> None:
         (NOBODY, UUID(int=999), False),
     ],
 )
-def test_a_askedfor_another_voter_is_refused(
+def test_a_request_to_another_voter_is_refused(
     asked: Request, version: int, voter_id: int, directory_id: UUID, is_refused: bool
 ) -> None:
     """KIP-853: INVALID_VOTER_KEY if the id and the directory id are not those of the receiver; both may be left out."""

@@ -12,6 +12,9 @@ import pytest
 import trio
 
 from kraft.client.consumer import Consumer
+from kraft.messages.create_topics_request import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
+from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.quorum import flusher
 from kraft.records.compression import Compression
 from kraft.rpc.client import Connection
 from kraft.simulation import virtual_time
@@ -106,3 +109,36 @@ def test_a_request_that_works_holds_the_whole_node_and_no_other(tmp_path: Path) 
     assert 1.5 < took_s["works"] < 1.6
     assert 1.4 < took_s["controller of the same node"] < 1.5
     assert took_s["other node"] < 0.02
+
+
+async def _created_through(directory: Path, flush_s: float) -> tuple[bool, float]:
+    """Create a topic through the slower follower, whose flushes take ``flush_s``. Return whether it shows the topic at
+    once, and how long its response took.
+    """
+    async with brokers(directory, 1) as cluster, cluster.client() as client:
+        leader = cluster.node(1).parts.quorum.leader_id
+        assert leader is not None
+        slow = leader % len(cluster.nodes) + 1
+        await create_topic(client, "earlier", list(cluster.nodes))
+        cluster.nodes[slow].disk_s = flush_s
+        topic = CreatableTopic("t", -1, -1, [CreatableReplicaAssignment(0, [leader])])
+        began = trio.current_time()
+        created = await client.request(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), slow)
+        took_s = trio.current_time() - began
+        assert created.topics[0].error_code == 0
+        request = MetadataRequest([MetadataRequestTopic(name="t")], allow_auto_topic_creation=False)
+        shown = await client.request(request, slow)
+        return shown.topics[0].error_code == 0, took_s
+
+
+@pytest.mark.parametrize(("flush_s", "is_shown", "least_s", "most_s"), [(0.2, True, 0.2, 0.3), (1.5, False, 0.5, 0.6)])
+def test_a_broker_shows_the_change_that_it_forwarded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flush_s: float, is_shown: bool, least_s: float, most_s: float
+) -> None:
+    """``BrokerContext.change``: the leader and the quicker follower commit the topic before the slower one has it. The
+    response waits for the slower one, for half a second at most.
+    """
+    monkeypatch.setattr(flusher, "_QUICK_S", 0.0)
+    shown, took_s = virtual_time.run(_created_through, tmp_path, flush_s, seed=1)
+    assert shown == is_shown
+    assert least_s < took_s < most_s
