@@ -33,7 +33,7 @@ from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.ADD_PARTITIONS_TO_TXN,
@@ -55,7 +55,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: AddPartiti
     if request.api_version >= BROKER_VERSION:
         return Parked(partial(_add_all, broker, request, message))
     transaction = _of_client(message)
-    missing = await _missing(broker, transaction, Turns(_SLICE_PARTITIONS))
+    missing = await _missing(broker, transaction, Slices(_SLICE_PARTITIONS))
     if missing is not None:
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=missing.topic_results)
     return Parked(partial(_add, broker, request, transaction))
@@ -74,13 +74,13 @@ async def _add(
 async def _add_all(
     broker: BrokerContext, request: Request, message: AddPartitionsToTxnRequest
 ) -> AddPartitionsToTxnResponse:
-    response, turns = AddPartitionsToTxnResponse(), Turns(_SLICE_PARTITIONS)
+    response, slices = AddPartitionsToTxnResponse(), Slices(_SLICE_PARTITIONS)
     for transaction in message.transactions:
-        result = await _missing(broker, transaction, turns)
+        result = await _missing(broker, transaction, slices)
         if result is None:
             result = await _result(broker, request, transaction)
         response.results_by_transaction.append(result)
-        await turns.spend(_TRANSACTION)
+        await slices.spend(_TRANSACTION)
     return response
 
 
@@ -98,7 +98,7 @@ async def _result(
 
 
 async def _missing(
-    broker: BrokerContext, transaction: AddPartitionsToTxnTransaction, turns: Turns
+    broker: BrokerContext, transaction: AddPartitionsToTxnTransaction, slices: Slices
 ) -> AddPartitionsToTxnResult | None:
     """Return the response if the cluster lacks a partition, else None."""
     missing = False
@@ -111,9 +111,9 @@ async def _missing(
             missing = missing or not exists
             code = ErrorCode.OPERATION_NOT_ATTEMPTED if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             partitions.append(AddPartitionsToTxnPartitionResult(index, code))
-            await turns.spend()
+            await slices.spend()
         result.topic_results.append(AddPartitionsToTxnTopicResult(topic.name, partitions))
-        await turns.spend()
+        await slices.spend()
     return result if missing else None
 
 

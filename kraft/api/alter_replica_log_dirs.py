@@ -19,7 +19,7 @@ from kraft.messages.alter_replica_log_dirs_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.ALTER_REPLICA_LOG_DIRS,
@@ -32,7 +32,7 @@ _SLICE_PARTITIONS = 500
 
 async def at_broker(broker: BrokerContext, request: Request, message: AlterReplicaLogDirsRequest) -> Reply:
     results: dict[str, AlterReplicaLogDirTopicResult] = {}
-    turns = Turns(_SLICE_PARTITIONS)
+    slices = Slices(_SLICE_PARTITIONS)
     for directory in message.dirs:
         for topic in directory.topics:
             for index in topic.partitions:
@@ -43,7 +43,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: AlterRepli
                     code = refused.code
                 result = results.setdefault(topic.name, AlterReplicaLogDirTopicResult(topic.name))
                 result.partitions.append(AlterReplicaLogDirPartitionResult(index, code))
-                await turns.spend()
+                await slices.spend()
     return AlterReplicaLogDirsResponse(results=list(results.values()))
 
 

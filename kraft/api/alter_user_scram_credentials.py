@@ -22,7 +22,7 @@ from kraft.metadata.steps import Steps, distinct, finished
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 from kraft.wire.mapped import mapped
-from kraft.world.turns import in_slices
+from kraft.world.slices import in_slices
 
 ROW = Api(
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS,

@@ -15,7 +15,7 @@ from kraft.metadata.steps import distinct
 from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns, in_slices
+from kraft.world.slices import Slices, in_slices
 
 ROW = Api(
     ApiKey.DELETE_GROUPS,
@@ -27,11 +27,11 @@ _SLICE_GROUPS = 50
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DeleteGroupsRequest) -> Reply:
-    turns = Turns(_SLICE_GROUPS)
+    slices = Slices(_SLICE_GROUPS)
     replies = []
-    for group_id in await in_slices(distinct(message.groups_names, str), turns):
+    for group_id in await in_slices(distinct(message.groups_names, str), slices):
         replies.append((group_id, _delete(broker, request, message.evolve(groups_names=[group_id]))))
-        await turns.spend(1 + len(group_id) // HASHED_CHARACTERS)
+        await slices.spend(1 + len(group_id) // HASHED_CHARACTERS)
 
     async def all_committed() -> DeleteGroupsResponse:
         response = DeleteGroupsResponse()
@@ -42,7 +42,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteGrou
                 response.results += answer.results
             except KafkaError as refused:
                 response.results.append(DeletableGroupResult(group_id, refused.code))
-            await turns.spend()
+            await slices.spend()
         return response
 
     return Parked(all_committed)

@@ -24,7 +24,7 @@ from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.DELETE_RECORDS,
@@ -52,9 +52,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteReco
             await broker.replicas.write_start_offsets()
         except OSError as failure:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR) from failure
-        turns = Turns(_SLICE_PARTITIONS)
+        slices = Slices(_SLICE_PARTITIONS)
         for answer, partition in following:
-            await turns.spend()
+            await slices.spend()
             await _followed(answer, partition, deadline)
         return DeleteRecordsResponse(topics=topics)
 

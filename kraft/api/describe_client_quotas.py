@@ -27,7 +27,7 @@ from kraft.messages.registry import ApiKey
 from kraft.metadata.image import QuotaEntity
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError, shortened
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.users import (
     CLIENT_ENTITIES,
@@ -75,9 +75,9 @@ async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: Descr
 async def _described(
     wanted: _Filter, quotas: Mapping[QuotaEntity, Mapping[str, float]]
 ) -> DescribeClientQuotasResponse:
-    turns, entries = Turns(_SLICE_ENTITIES), []
+    slices, entries = Slices(_SLICE_ENTITIES), []
     for entity, values in quotas.items():
-        await turns.spend()
+        await slices.spend()
         if wanted.matches(entity):
             entries.append(_entry(entity, values))
     return DescribeClientQuotasResponse(error_code=ErrorCode.NONE, error_message=None, entries=entries)
@@ -97,9 +97,9 @@ async def _stored(configs: EntityConfigs) -> dict[QuotaEntity, dict[str, float]]
             for client in own
         ),
     ]
-    turns, found = Turns(_SLICE_ENTITIES), {}
+    slices, found = Slices(_SLICE_ENTITIES), {}
     for entity, settings in (await configs.read(entities)).items():
-        await turns.spend()
+        await slices.spend()
         try:
             values = quotas(entity, settings)
         except MalformedZnode as error:

@@ -39,7 +39,7 @@ from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.freeing import free_in_steps
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns, in_slices
+from kraft.world.slices import Slices, in_slices
 
 ROW = Api(
     ApiKey.DESCRIBE_CONFIGS,
@@ -84,7 +84,7 @@ async def _describe(
     """``topics`` are the settings of topics that have others than in the image."""
     says_default = request.api_version == 0  # later versions have the source of each value instead
     described: set[tuple[int, str, tuple[str, ...]]] = set()
-    looks, turns = Turns(_SLICE_KEYS), Turns(_SLICE_SETTINGS)
+    looks, slices = Slices(_SLICE_KEYS), Slices(_SLICE_SETTINGS)
     results = []
     for resource in message.resources:
         keys = resource.configuration_keys or ()
@@ -95,7 +95,7 @@ async def _describe(
         if what not in described:
             described.add(what)
             results.append(_one(node, resource, message, says_default, topics))
-            await turns.spend(1 + len(results[-1].configs))
+            await slices.spend(1 + len(results[-1].configs))
     owned: list[Any] = [described]
     del described
     await in_slices(free_in_steps(owned), _SLICE_KEYS)

@@ -23,7 +23,7 @@ from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.storage.directory import LogDirectory
 from kraft.wire.errors import ErrorCode
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.DESCRIBE_LOG_DIRS,
@@ -38,15 +38,15 @@ _SLICE_LOOKS = 3_000
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeLogDirsRequest) -> Reply:
     wanted: set[tuple[str, int]] | None = None
     if message.topics is not None:
-        wanted, looks = set(), Turns(_SLICE_LOOKS)
+        wanted, looks = set(), Slices(_SLICE_LOOKS)
         for topic in message.topics:
             hosted = broker.replicas.partitions.get(topic.topic, {})
             for index in topic.partitions:
                 if index in hosted:
                     wanted.add((topic.topic, index))
                 await looks.spend()
-    turns = Turns(_SLICE_PARTITIONS)
-    results = [await _one(broker, directory, wanted, turns) for directory in broker.replicas.directories]
+    slices = Slices(_SLICE_PARTITIONS)
+    results = [await _one(broker, directory, wanted, slices) for directory in broker.replicas.directories]
     return DescribeLogDirsResponse(results=results)
 
 
@@ -54,11 +54,11 @@ at_zk_broker = at_broker
 
 
 async def _one(
-    broker: BrokerContext, directory: LogDirectory, wanted: set[tuple[str, int]] | None, turns: Turns
+    broker: BrokerContext, directory: LogDirectory, wanted: set[tuple[str, int]] | None, slices: Slices
 ) -> DescribeLogDirsResult:
     topics: dict[str, DescribeLogDirsTopic] = {}
     for partition in list(broker.replicas.all()):
-        await turns.spend()
+        await slices.spend()
         if not broker.replicas.holds(partition) or not directory.has(partition.log.directory):
             continue
         if wanted is None or partition.where in wanted:

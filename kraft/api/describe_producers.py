@@ -20,7 +20,7 @@ from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.DESCRIBE_PRODUCERS,
@@ -34,7 +34,7 @@ _SLICE_PRODUCERS = 250
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeProducersRequest) -> Reply:
     topics: dict[str, TopicResponse] = {}
     described: dict[str, set[int]] = {}
-    turns = Turns(_SLICE_PRODUCERS)
+    slices = Slices(_SLICE_PRODUCERS)
     for topic in message.topics:
         answers = topics.setdefault(topic.name, TopicResponse(topic.name)).partitions
         indexes = described.setdefault(topic.name, set())
@@ -43,8 +43,8 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribePr
             if index not in indexes:
                 indexes.add(index)
                 answers.append(_one(broker, topic.name, index))
-            await turns.spend(1 + len(answers[-1].active_producers) // 10)
-        await turns.spend()
+            await slices.spend(1 + len(answers[-1].active_producers) // 10)
+        await slices.spend()
     return DescribeProducersResponse(topics=list(topics.values()))
 
 

@@ -25,7 +25,7 @@ from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
@@ -42,21 +42,21 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeSh
         return error(message, request.api_version, ErrorCode.UNSUPPORTED_VERSION)
 
     async def all_described() -> DescribeShareGroupOffsetsResponse:
-        turns = Turns(_SLICE_PARTITIONS)
+        slices = Slices(_SLICE_PARTITIONS)
         response = DescribeShareGroupOffsetsResponse()
         for wanted in message.groups:
             try:
-                response.groups.append(await _described(broker, wanted, turns))
+                response.groups.append(await _described(broker, wanted, slices))
             except KafkaError as refused:
                 response.groups.append(_failed(wanted.group_id, refused.code, refused.message))
-            await turns.spend(1 + len(wanted.group_id) // HASHED_CHARACTERS)
+            await slices.spend(1 + len(wanted.group_id) // HASHED_CHARACTERS)
         return response
 
     return Parked(all_described)
 
 
 async def _described(
-    broker: BrokerContext, wanted: DescribeShareGroupOffsetsRequestGroup, turns: Turns
+    broker: BrokerContext, wanted: DescribeShareGroupOffsetsRequestGroup, slices: Slices
 ) -> DescribeShareGroupOffsetsResponseGroup:
     """Raises KafkaError if this broker does not coordinate the group: only its coordinator knows all topics."""
     image = broker.image
@@ -85,7 +85,7 @@ async def _described(
                 answer.start_offset, answer.leader_epoch = found.start_offset, found.leader_epoch
                 answer.lag, answer.error_code = found.lag, found.code
             topic_answer.partitions.append(answer)
-            await turns.spend()
+            await slices.spend()
         described.topics.append(topic_answer)
     return described
 

@@ -28,7 +28,7 @@ from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.DESCRIBE_TOPIC_PARTITIONS,
@@ -49,7 +49,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeTo
     left = max(1, min(message.response_partition_limit, most))
     alive = {each.node_id for each in alive_brokers(broker.image, request.connection.listener)}
     response = DescribeTopicPartitionsResponse()
-    turns = Turns(_SLICE_PARTITIONS)
+    slices = Slices(_SLICE_PARTITIONS)
     while names:
         name = heappop(names)
         start = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
@@ -59,7 +59,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeTo
         topic, next_index = _describe(broker, name, start, left, alive)
         response.topics.append(topic)
         left -= len(topic.partitions)
-        await turns.spend(1 + len(topic.partitions))
+        await slices.spend(1 + len(topic.partitions))
         if next_index is not None:
             response.next_cursor = Cursor(name, next_index)
             break
@@ -73,14 +73,14 @@ async def _names(message: DescribeTopicPartitionsRequest, known: Iterable[str]) 
         KafkaError: INVALID_REQUEST for a cursor at a topic that the request does not name.
     """
     cursor, named = message.cursor, set[str]()
-    turns = Turns(_SLICE_NAMES)
+    slices = Slices(_SLICE_NAMES)
     for topic in message.topics:
         named.add(topic.name)
-        await turns.spend()
+        await slices.spend()
     if cursor is not None and named and cursor.topic_name not in named:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     names = [name for name in named or known if cursor is None or name >= cursor.topic_name]
-    await turns.spend(len(names))
+    await slices.spend(len(names))
     heapify(names)
     return names
 

@@ -16,7 +16,7 @@ from kraft.metadata.steps import distinct
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns, in_slices
+from kraft.world.slices import Slices, in_slices
 
 ROW = Api(
     ApiKey.DESCRIBE_TRANSACTIONS,
@@ -29,15 +29,15 @@ _SLICE_PARTITIONS = 500
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeTransactionsRequest) -> Reply:
     response = DescribeTransactionsResponse()
-    turns = Turns(_SLICE_PARTITIONS)
-    for transactional_id in await in_slices(distinct(message.transactional_ids, str), turns):
-        await turns.spend(1 + len(transactional_id) // HASHED_CHARACTERS)
+    slices = Slices(_SLICE_PARTITIONS)
+    for transactional_id in await in_slices(distinct(message.transactional_ids, str), slices):
+        await slices.spend(1 + len(transactional_id) // HASHED_CHARACTERS)
         try:
             entries = broker.transactions.shard_of(transactional_id).core.entries
         except KafkaError as refused:
             response.transaction_states.append(_refused(transactional_id, refused.code))
             continue
-        response.transaction_states.append(await in_slices(described(entries, transactional_id), turns))
+        response.transaction_states.append(await in_slices(described(entries, transactional_id), slices))
     return response
 
 

@@ -24,7 +24,7 @@ from kraft.messages.registry import ApiKey
 from kraft.metadata.image import Image
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, shortened
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.users import USER_ENTITIES, entity_name, named, scram_iterations
 
@@ -41,19 +41,19 @@ _MECHANISMS = (1, 2)  # SCRAM-SHA-256 and SCRAM-SHA-512
 async def at_broker(
     context: BrokerContext | ControllerContext, request: Request, message: DescribeUserScramCredentialsRequest
 ) -> Reply:
-    image, turns = context.image, Turns(_SLICE_USERS)
+    image, slices = context.image, Slices(_SLICE_USERS)
     wanted: Counter[str] = Counter()
     if message.users:
         for user in message.users:
-            await turns.spend()
+            await slices.spend()
             wanted[user.name] += 1
     else:
         for name, _ in image.scram_credentials:
-            await turns.spend()
+            await slices.spend()
             wanted[name] = 1
     results = []
     for name, times in wanted.items():
-        await turns.spend()
+        await slices.spend()
         results.append(_duplicate(name) if times > 1 else _described(name, _iterations(image, name)))
     return DescribeUserScramCredentialsResponse(error_code=ErrorCode.NONE, error_message=None, results=results)
 
@@ -67,13 +67,13 @@ async def at_zk_broker(
     """Any broker reads the credentials in ZooKeeper (ZkAdminManager.describeUserScramCredentials)."""
 
     async def answer() -> DescribeUserScramCredentialsResponse:
-        turns, times = Turns(_SLICE_USERS), Counter[str]()
+        slices, times = Slices(_SLICE_USERS), Counter[str]()
         for user in message.users or ():
-            await turns.spend()
+            await slices.spend()
             times[user.name] += 1
         results, wanted = [], []
         for name, count in times.items():
-            await turns.spend()
+            await slices.spend()
             if count > 1:
                 results.append(_duplicate(name))
             elif name:
@@ -86,7 +86,7 @@ async def at_zk_broker(
                 wanted.extend(names)
             found = await broker.configs.read((USER_ENTITIES, each) for each in wanted)
         for entity, settings in found.items():
-            await turns.spend()
+            await slices.spend()
             result = _stored(entity, settings)
             if times or result.error_code != ErrorCode.RESOURCE_NOT_FOUND:
                 results.append(result)

@@ -58,7 +58,7 @@ from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
 from kraft.wire.splice import FileSlice, Records
-from kraft.world.turns import Turns, give_turn, in_slices
+from kraft.world.slices import Slices, in_slices, next_slice
 
 ROW = Api(
     ApiKey.FETCH,
@@ -151,7 +151,7 @@ class _Poll:
         try:
             for position, (partition, number) in enumerate(self._seen):
                 if position % PARTITIONS_PER_SLICE == _LAST_OF_SLICE:
-                    await give_turn()
+                    await next_slice()
                 stops.append(partition.watch(_Watcher(changes, position), uncommitted=self._is_follower))
                 if partition.changes != number:
                     changes.add(position)
@@ -171,14 +171,14 @@ class _Poll:
                 counted[position] = data.records.length
                 data.records = _NOTHING
             if position % AT_ONCE == AT_ONCE - 1:
-                await give_turn()
+                await next_slice()
         return counted
 
     async def _until_complete(self, counted: dict[int, int], changes: _Changes) -> None:
-        turns = Turns(PARTITIONS_PER_SLICE)
+        slices = Slices(PARTITIONS_PER_SLICE)
         while not self.is_complete:
             position = await changes.next()
-            await turns.spend()
+            await slices.spend()
             before = counted.get(position, 0)
             counted[position] = self._count(*self._context.wanted[position])
             self._size += counted[position] - before
@@ -214,7 +214,7 @@ class _Poll:
         self._size, self._throttled, self._failed = 0, 0, False
         for position, (key, wanted) in enumerate(self._context.wanted):
             if position % PARTITIONS_PER_SLICE == _LAST_OF_SLICE:
-                await give_turn()
+                await next_slice()
             if first or not self._has_nothing_new(position, wanted):
                 data = self._answer_of(key, wanted, self._max_bytes - self._size, counts=first)
                 self._answers.append((key, data))

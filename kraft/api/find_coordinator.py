@@ -27,7 +27,7 @@ from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_TOPIC
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.FIND_COORDINATOR,
@@ -86,11 +86,11 @@ async def _answer(
     broker: BrokerContext, request: Request, message: FindCoordinatorRequest, topic: str
 ) -> FindCoordinatorResponse:
     keys = message.coordinator_keys if request.api_version >= KEYS_VERSION else [message.key]
-    turns = Turns(_SLICE_KEYS)
+    slices = Slices(_SLICE_KEYS)
     found = []
     for key in keys:
         found.append(_find(broker, topic, key, request.connection.listener))
-        await turns.spend(1 + len(key) // HASHED_CHARACTERS)
+        await slices.spend(1 + len(key) // HASHED_CHARACTERS)
     return _shaped(request.api_version, found)
 
 

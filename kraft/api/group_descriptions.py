@@ -10,7 +10,7 @@ from kraft.coordinator.partitions import HASHED_CHARACTERS
 from kraft.metadata.steps import distinct
 from kraft.rpc.channel import Parked, Reply, response_of
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.turns import Turns, in_slices
+from kraft.world.slices import Slices, in_slices
 
 _SLICE_GROUPS = 50
 
@@ -28,15 +28,15 @@ async def describe_each(
     ``submit`` describes one group, and may raise KafkaError. ``refused`` returns the response with that error. The
     groups of both are added to ``response``.
     """
-    turns = Turns(_SLICE_GROUPS)
+    slices = Slices(_SLICE_GROUPS)
     replies = []
-    for group_id in await in_slices(distinct(group_ids, str), turns):
+    for group_id in await in_slices(distinct(group_ids, str), slices):
         try:
             reply = submit(group_id)
         except KafkaError as error:
             reply = refused(group_id, error.code)
         replies.append((group_id, reply))
-        await turns.spend(1 + len(group_id) // HASHED_CHARACTERS)
+        await slices.spend(1 + len(group_id) // HASHED_CHARACTERS)
 
     async def all_described() -> Any:
         for group_id, reply in replies:
@@ -48,7 +48,7 @@ async def describe_each(
                 if with_operations and group.error_code == 0:
                     group.authorized_operations = GROUP_OPERATIONS
                 response.groups.append(group)
-            await turns.spend()
+            await slices.spend()
         return response
 
     return Parked(all_described)

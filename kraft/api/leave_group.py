@@ -13,7 +13,7 @@ from kraft.messages.leave_group_response import LeaveGroupResponse
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.LEAVE_GROUP,
@@ -28,13 +28,13 @@ _SLICE_MEMBERS = 1000
 async def at_broker(broker: BrokerContext, request: Request, message: LeaveGroupRequest) -> Reply:
     if len(message.members) <= _SLICE_MEMBERS:
         return broker.groups.shard_of_member(message.group_id).submit(request, message)
-    turns = Turns(1)
+    slices = Slices(1)
     replies = []
     for start in range(0, len(message.members), _SLICE_MEMBERS):
         part = message.evolve(members=message.members[start : start + _SLICE_MEMBERS])
         # Each time the shard is another one if this broker leads the partition again since the last part.
         replies.append(broker.groups.shard_of_member(message.group_id).submit(request, part))
-        await turns.spend()
+        await slices.spend()
 
     async def all_gone() -> LeaveGroupResponse:
         response = LeaveGroupResponse()

@@ -18,7 +18,7 @@ from kraft.messages.registry import ApiKey
 from kraft.metadata.image import Image, ResourceType
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.LIST_CONFIG_RESOURCES,
@@ -35,11 +35,11 @@ async def at_broker(broker: BrokerContext, request: Request, message: ListConfig
     if not wanted <= known:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     image, listener = broker.image, request.connection.listener
-    turns, found = Turns(_SLICE_RESOURCES), list[ConfigResource]()
+    slices, found = Slices(_SLICE_RESOURCES), list[ConfigResource]()
     for kind in sorted(wanted):
         for name in _names(image, ResourceType(kind), listener):
             found.append(ConfigResource(name, kind))
-            await turns.spend()
+            await slices.spend()
     return ListConfigResourcesResponse(config_resources=found)
 
 

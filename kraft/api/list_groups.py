@@ -14,7 +14,7 @@ from kraft.messages.list_groups_response import ListGroupsResponse
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
-from kraft.world.turns import Turns, in_slices
+from kraft.world.slices import Slices, in_slices
 
 ROW = Api(
     ApiKey.LIST_GROUPS,
@@ -28,12 +28,12 @@ _SLICE_GROUPS = 1000
 
 async def at_broker(broker: BrokerContext, request: Request, message: ListGroupsRequest) -> Reply:
     response = ListGroupsResponse()
-    turns = Turns(_SLICE_GROUPS)
-    wanted = await in_slices(group_filter(message), turns)
+    slices = Slices(_SLICE_GROUPS)
+    wanted = await in_slices(group_filter(message), slices)
     for shard in broker.groups.shards():
-        response.groups += await in_slices(listed(shard.core.groups, wanted), turns)
-        response.groups += await in_slices(listed_consumers(shard.core.consumers.committed, wanted), turns)
-        response.groups += await in_slices(listed_shares(shard.core.shares.committed, wanted), turns)
+        response.groups += await in_slices(listed(shard.core.groups, wanted), slices)
+        response.groups += await in_slices(listed_consumers(shard.core.consumers.committed, wanted), slices)
+        response.groups += await in_slices(listed_shares(shard.core.shares.committed, wanted), slices)
     return response
 
 

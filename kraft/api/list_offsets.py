@@ -36,7 +36,7 @@ from kraft.rpc.channel import Parked, Reply, Request
 from kraft.storage.lookup import TimestampedOffset
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 from kraft.world.world import World
 
 ROW = Api(
@@ -85,9 +85,9 @@ at_zk_broker = at_broker
 async def _answer(
     broker: BrokerContext, version: int, message: ListOffsetsRequest, bound: _Bound
 ) -> ListOffsetsResponse:
-    turns = Turns(_SLICE_PARTITIONS)
+    slices = Slices(_SLICE_PARTITIONS)
     times: Counter[tuple[str, int]] = Counter()
-    counting = Turns(_SLICE_COUNTED)
+    counting = Slices(_SLICE_COUNTED)
     for topic in message.topics:
         for wanted in topic.partitions:
             times[topic.name, wanted.partition_index] += 1
@@ -102,12 +102,12 @@ async def _answer(
                 answers.append(await _one(broker, topic.name, wanted, version, bound))
             else:
                 twice[wanted.partition_index] = None
-            await turns.spend()
+            await slices.spend()
         for index in twice:
             answers.append(ListOffsetsPartitionResponse(index, ErrorCode.INVALID_REQUEST))
-            await turns.spend()
+            await slices.spend()
         topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=answers))
-        await turns.spend()
+        await slices.spend()
     return ListOffsetsResponse(topics=topics)
 
 

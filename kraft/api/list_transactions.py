@@ -18,7 +18,7 @@ from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
 from kraft.wire.freeing import free_in_steps
-from kraft.world.turns import Turns, in_slices
+from kraft.world.slices import Slices, in_slices
 
 ROW = Api(
     ApiKey.LIST_TRANSACTIONS,
@@ -41,19 +41,19 @@ async def _list(broker: BrokerContext, message: ListTransactionsRequest) -> List
     pattern = message.transactional_id_pattern
     if pattern:
         await check(broker.replicas.world, pattern, "Transaction ID pattern")
-    turns = Turns(_SLICE_IDS)
-    wanted = await in_slices(transaction_filter(message), turns)
+    slices = Slices(_SLICE_IDS)
+    wanted = await in_slices(transaction_filter(message), slices)
     response = ListTransactionsResponse(unknown_state_filters=list(wanted.unknown_states))
     now_s = broker.clock.now_s()
     for shard in shards:
-        found = await in_slices(listed(shard.core.entries, wanted, now_s), turns)
+        found = await in_slices(listed(shard.core.entries, wanted, now_s), slices)
         if pattern:
             ids = await matching(broker.replicas.world, pattern, [each.transactional_id for each in found])
             found = [each for each in found if each.transactional_id in ids]
         response.transaction_states += found
     filters: list[Any] = [wanted.producer_ids]
     del wanted
-    await in_slices(free_in_steps(filters), turns)
+    await in_slices(free_in_steps(filters), slices)
     return response
 
 

@@ -25,7 +25,7 @@ from kraft.metadata.image import ResourceType
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.codec import encode_in_steps
 from kraft.wire.errors import ErrorCode, KafkaError, shortened
-from kraft.world.turns import give_turn
+from kraft.world.slices import next_slice
 
 logger = logging.getLogger("kraft.node")
 #: The parent of all loggers here, so that a request can set them together.
@@ -77,7 +77,7 @@ async def alter_loggers(
     rest = message.evolve(resources=others)
     frame = bytearray(request.frame[: request.body_position])
     for _ in encode_in_steps(rest, request.api_version, frame, []):
-        await give_turn()
+        await next_slice()
     reply = await alter_others(attrs.evolve(request, frame=frame), rest)
 
     async def answer() -> Any:

@@ -49,7 +49,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.wire.mapped import mapped
 from kraft.wire.uuids import ZERO_UUID
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.METADATA,
@@ -108,13 +108,13 @@ async def _distinct(
     """Return each topic once: those without an id by name, and the others by id."""
     by_name: dict[str | None, MetadataRequestTopic] = {}
     by_id: dict[UUID, MetadataRequestTopic] = {}
-    turns = Turns(_SLICE_NAMES)
+    slices = Slices(_SLICE_NAMES)
     for topic in topics:
         if topic.topic_id == ZERO_UUID:
             by_name[topic.name] = topic
         else:
             by_id[topic.topic_id] = topic
-        await turns.spend()
+        await slices.spend()
     return by_name, by_id
 
 
@@ -123,11 +123,11 @@ async def _to_create(broker: BrokerContext, message: MetadataRequest, names: Ite
     created: list[str] = []
     if not broker.config.topics.auto_create_topics_enable or not message.allow_auto_topic_creation:
         return created
-    known, turns = broker.image.topic_ids, Turns(_SLICE_NAMES)
+    known, slices = broker.image.topic_ids, Slices(_SLICE_NAMES)
     for name in names:
         if name is not None and name not in known and is_valid_topic_name(name):
             created.append(name)
-        await turns.spend()
+        await slices.spend()
     return created
 
 
@@ -145,12 +145,12 @@ async def _answer(
     wants_all = message.topics is None or (not message.topics and request.api_version < NULL_MEANS_ALL_VERSION)
     operations = TOPIC_OPERATIONS if message.include_topic_authorized_operations else -(2**31)
     alive = {each.node_id for each in brokers}
-    turns = Turns(_SLICE_PARTITIONS)
+    slices = Slices(_SLICE_PARTITIONS)
     if wants_all:
         ids = [topic_id for _, topic_id in sorted(image.topic_ids.items())]
-        topics = [await _described(image.topics[topic_id], alive, operations, turns) for topic_id in ids]
+        topics = [await _described(image.topics[topic_id], alive, operations, slices) for topic_id in ids]
     else:
-        topics = [await _wanted(image, topic, alive, operations, turns, missing) for topic in wanted.values()]
+        topics = [await _wanted(image, topic, alive, operations, slices, missing) for topic in wanted.values()]
     wants_cluster = message.include_cluster_authorized_operations
     return MetadataResponse(
         brokers=brokers,
@@ -166,14 +166,14 @@ async def _wanted(
     wanted: MetadataRequestTopic,
     alive: set[int],
     operations: int,
-    turns: Turns,
+    slices: Slices,
     missing: Mapping[str, ErrorCode],
 ) -> MetadataResponseTopic:
     name = wanted.name if wanted.topic_id == ZERO_UUID else None  # the Java client sends an empty name with an id
     topic = image.topics.get(wanted.topic_id) if name is None else image.topic(name)
     if topic is not None:
-        return await _described(topic, alive, operations, turns)
-    await turns.spend()
+        return await _described(topic, alive, operations, slices)
+    await slices.spend()
     if name is None:
         return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)
     is_valid = is_valid_topic_name(name)
@@ -181,13 +181,13 @@ async def _wanted(
     return MetadataResponseTopic(missing.get(name, code), name, ZERO_UUID, is_internal(name))
 
 
-async def _described(topic: Topic, alive: set[int], operations: int, turns: Turns) -> MetadataResponseTopic:
+async def _described(topic: Topic, alive: set[int], operations: int, slices: Slices) -> MetadataResponseTopic:
     states = topic.partitions
     indexes, partitions = sorted(states), list[MetadataResponsePartition]()
     for first in range(0, len(indexes), _STEP_PARTITIONS):
         step = indexes[first : first + _STEP_PARTITIONS]
         partitions += [_partition(index, states[index], alive) for index in step]
-        await turns.spend(1 + len(step))
+        await slices.spend(1 + len(step))
     return MetadataResponseTopic(0, topic.name, topic.id, is_internal(topic.name), partitions, operations)
 
 

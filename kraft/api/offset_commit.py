@@ -31,7 +31,7 @@ from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.OFFSET_COMMIT,
@@ -57,13 +57,13 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetComm
 
 async def _named(broker: BrokerContext, topics: Sequence[OffsetCommitRequestTopic]) -> list[OffsetCommitRequestTopic]:
     """Return the topics with their names, none for an unknown id."""
-    turns = Turns(_SLICE_TOPICS)
+    slices = Slices(_SLICE_TOPICS)
     image = broker.image
     named = []
     for each in topics:
         topic = image.topics.get(each.topic_id)
         named.append(each.evolve(name="" if topic is None else topic.name))
-        await turns.spend()
+        await slices.spend()
     return named
 
 

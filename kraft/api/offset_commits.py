@@ -10,7 +10,7 @@ from kraft.messages.offset_commit_request import OffsetCommitRequest
 from kraft.messages.txn_offset_commit_request import TxnOffsetCommitRequest
 from kraft.rpc.channel import Parked, Reply, response_of
 from kraft.wire.errors import ErrorCode
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 _SLICE_PARTITIONS = 500
 
@@ -40,14 +40,14 @@ async def commit_known(
 
     async def with_unknown() -> Any:
         response: Any = await response_of(reply)
-        turns = Turns(_SLICE_PARTITIONS)
+        slices = Slices(_SLICE_PARTITIONS)
         for topic, missing in zip(response.topics, unknown, strict=True):
             is_unknown_id = by_id and not topic.name
             code = ErrorCode.UNKNOWN_TOPIC_ID if is_unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             for index in missing:
                 topic.partitions.append(answer(index, code))
-                await turns.spend()
-            await turns.spend()
+                await slices.spend()
+            await slices.spend()
         return response
 
     return Parked(with_unknown)
@@ -55,7 +55,7 @@ async def commit_known(
 
 async def _divided(broker: BrokerContext, topics: Sequence[Any]) -> tuple[list[Any], list[list[int]]]:
     """Return each topic with the partitions that exist, and the numbers of the others."""
-    turns = Turns(_SLICE_PARTITIONS)
+    slices = Slices(_SLICE_PARTITIONS)
     known, unknown = [], []
     for topic in topics:
         count = broker.replicas.partition_count(topic.name)
@@ -65,8 +65,8 @@ async def _divided(broker: BrokerContext, topics: Sequence[Any]) -> tuple[list[A
                 existing.append(each)
             else:
                 missing.append(each.partition_index)
-            await turns.spend()
+            await slices.spend()
         known.append(topic.evolve(partitions=existing))
         unknown.append(missing)
-        await turns.spend()
+        await slices.spend()
     return known, unknown

@@ -20,7 +20,7 @@ from kraft.messages.offset_delete_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.OFFSET_DELETE,
@@ -50,7 +50,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetDele
 
 async def _known(broker: BrokerContext, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteRequestTopic]:
     """Return the partitions that exist, each of them once. The coordinator decides on them in one step."""
-    turns = Turns(_SLICE_PARTITIONS)
+    slices = Slices(_SLICE_PARTITIONS)
     known: dict[str, dict[int, OffsetDeleteRequestPartition]] = {}
     for topic in topics:
         count = broker.replicas.partition_count(topic.name)
@@ -59,8 +59,8 @@ async def _known(broker: BrokerContext, topics: list[OffsetDeleteRequestTopic]) 
             for each in topic.partitions:
                 if 0 <= each.partition_index < count:
                     existing[each.partition_index] = each
-                await turns.spend()
-        await turns.spend()
+                await slices.spend()
+        await slices.spend()
     return [OffsetDeleteRequestTopic(name, list(existing.values())) for name, existing in known.items()]
 
 
@@ -68,7 +68,7 @@ async def _answers(
     topics: list[OffsetDeleteRequestTopic], decided: list[OffsetDeleteResponseTopic]
 ) -> list[OffsetDeleteResponseTopic]:
     """Return an answer for each partition of the request: unknown unless the coordinator has decided on it."""
-    turns = Turns(_SLICE_PARTITIONS)
+    slices = Slices(_SLICE_PARTITIONS)
     codes = {topic.name: {each.partition_index: each.error_code for each in topic.partitions} for topic in decided}
     answers = []
     for topic in topics:
@@ -77,9 +77,9 @@ async def _answers(
         for each in topic.partitions:
             code = of_topic.get(each.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             answer.partitions.append(OffsetDeleteResponsePartition(each.partition_index, code))
-            await turns.spend()
+            await slices.spend()
         answers.append(answer)
-        await turns.spend()
+        await slices.spend()
     return answers
 
 

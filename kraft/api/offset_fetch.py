@@ -38,7 +38,7 @@ from kraft.metadata.steps import distinct
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns, in_slices
+from kraft.world.slices import Slices, in_slices
 
 ROW = Api(
     ApiKey.OFFSET_FETCH,
@@ -55,10 +55,10 @@ TOPIC_IDS_VERSION = 10
 
 async def at_broker(broker: BrokerContext, request: Request, message: OffsetFetchRequest) -> Reply:
     if request.api_version >= GROUPS_VERSION:
-        turns = Turns(_SLICE_GROUPS)
+        slices = Slices(_SLICE_GROUPS)
         groups = []
-        for wanted in (await in_slices(distinct(message.groups, attrgetter("group_id")), turns)).values():
-            await turns.spend(1 + len(wanted.group_id) // HASHED_CHARACTERS)
+        for wanted in (await in_slices(distinct(message.groups, attrgetter("group_id")), slices)).values():
+            await slices.spend(1 + len(wanted.group_id) // HASHED_CHARACTERS)
             fetch = _fetch_by_id if request.api_version >= TOPIC_IDS_VERSION else _fetch
             groups.append(
                 await fetch(
@@ -104,7 +104,7 @@ async def _fetch_by_id(
     member_epoch: int,
 ) -> OffsetFetchResponseGroup:
     """:func:`_fetch` for topics with ids. Null topics request those that exist."""
-    turns = Turns(_SLICE_PARTITIONS)
+    slices = Slices(_SLICE_PARTITIONS)
     image = broker.image
     named, unknown = [], []
     for each in topics or ():
@@ -113,7 +113,7 @@ async def _fetch_by_id(
             unknown.append(_unknown_topic(each))
         else:
             named.append(each.evolve(name=topic.name))
-        await turns.spend(1 + (len(each.partition_indexes) if topic is None else 0))
+        await slices.spend(1 + (len(each.partition_indexes) if topic is None else 0))
     wanted = None if topics is None else named
     group = await _fetch(broker, group_id, wanted, require_stable, member_id, member_epoch)
     if group.error_code:
@@ -124,7 +124,7 @@ async def _fetch_by_id(
         if topic_id is not None:
             answer.topic_id = topic_id
             found.append(answer)
-        await turns.spend()
+        await slices.spend()
     group.topics = found + unknown
     return group
 

@@ -1,11 +1,11 @@
-"""One answer for each partition that a request names, with turns for other tasks."""
+"""One answer for each partition that a request names, in slices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 
 class _Topic(Protocol):
@@ -29,13 +29,13 @@ async def answered(
 
     Other tasks run after each ``every`` partitions.
     """
-    turns = Turns(every)
+    slices = Slices(every)
     results = []
     for topic in topics:
         answers = []
         for partition in topic.partitions:
             answers.append(answer(topic, partition))
-            await turns.spend()
+            await slices.spend()
         results.append(result(topic, answers))
-        await turns.spend()
+        await slices.spend()
     return results

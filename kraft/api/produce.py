@@ -54,7 +54,7 @@ from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns, give_turn
+from kraft.world.slices import Slices, next_slice
 
 ROW = Api(
     ApiKey.PRODUCE,
@@ -108,7 +108,7 @@ async def _append(produced: _Produced, message: ProduceRequest, named: _Named) -
             spent += _cost(len(data.records or b""), OPEN_FILES.opened - opened)
             if spent >= _SLICE_BYTES:
                 spent = 0
-                await give_turn()
+                await next_slice()
     if produced.long or produced.unflushed or produced.uncommitted:
         return Parked(partial(_later, produced, message, response))
     return produced.unanswered() if message.acks == 0 else response
@@ -179,11 +179,11 @@ async def _last_named(topics: list[TopicProduceData]) -> tuple[_Named, bool]:
             spent += 1
             if spent >= _SLICE_ELEMENTS:
                 spent = 0
-                await give_turn()
+                await next_slice()
         spent += 1
         if spent >= _SLICE_ELEMENTS:
             spent = 0
-            await give_turn()
+            await next_slice()
     return named, transactional
 
 
@@ -238,7 +238,7 @@ class _Produced:
     async def append_long(self) -> None:
         """Append the batches that take longer."""
         await self._broker.replicas.make_ids_durable([batch.partition for _, batch in self.long])
-        turns = Turns(_SLICE_BYTES)
+        slices = Slices(_SLICE_BYTES)
         for answer, batch in self.long:
             opened = OPEN_FILES.opened
             try:
@@ -247,7 +247,7 @@ class _Produced:
                 self._refuse(answer, batch.partition.topic, batch.partition, failure)
             else:
                 self._appended(answer, batch.partition, appended)
-            await turns.spend(_cost(len(batch.buffer), OPEN_FILES.opened - opened))
+            await slices.spend(_cost(len(batch.buffer), OPEN_FILES.opened - opened))
 
     async def flush(self) -> None:
         """Flush the logs that have ``flush.messages`` unflushed records. Kafka does that before the response, too."""

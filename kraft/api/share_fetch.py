@@ -45,7 +45,7 @@ from kraft.rpc.channel import Parked, Reply, Request
 from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.SHARE_FETCH,
@@ -148,7 +148,7 @@ class _SharePoll:
     wanted: Sequence[SharedPartition]
     data: dict[SharedPartition, PartitionData] = attrs.Factory(dict)
     _loaded: dict[SharedPartition, tuple[LedSharePartition, SharePartition]] = attrs.Factory(dict)
-    _turns: Turns = attrs.Factory(lambda: Turns(_SLICE_BATCHES))
+    _slices: Slices = attrs.Factory(lambda: Slices(_SLICE_BATCHES))
 
     async def run(self) -> dict[SharedPartition, PartitionData]:
         """Return the data of each partition that has any, or an error, or that no response has named yet."""
@@ -165,7 +165,7 @@ class _SharePoll:
             data = self.data[where] = PartitionData(where[1], records=_NOTHING)
         if data is not None and where in named:
             named[where] = data.error_code != ErrorCode.NONE
-        await self._turns.spend()
+        await self._slices.spend()
 
     async def _poll(self) -> None:
         deadline = trio.current_time() + max(self.message.max_wait_ms, 0) / 1000
@@ -194,7 +194,7 @@ class _SharePoll:
                 self._loaded[where] = await self.broker.shares.loaded(key, name)
             except KafkaError as refused:
                 self._refuse(where, refused)
-            await self._turns.spend()
+            await self._slices.spend()
 
     def _check(self) -> None:
         """Refuse the partitions that this broker does not lead any more."""
@@ -289,7 +289,7 @@ class _SharePoll:
                 break
             headers.append(header)
             position += header.size
-            await self._turns.spend()
+            await self._slices.spend()
         return headers
 
 

@@ -14,7 +14,7 @@ from kraft.coordinator.share.state import SharePartitionKey
 from kraft.rpc.channel import Parked, Reply
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.mapped import mapped
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 _SLICE_PARTITIONS = 100
 
@@ -28,7 +28,7 @@ async def perform(broker: BrokerContext, message: Any, answer: Answer) -> Reply:
     """
     if not message.group_id or not message.topics or not all(topic.partitions for topic in message.topics):
         return answer([])  # type: ignore[no-any-return]
-    turns = Turns(_SLICE_PARTITIONS)
+    slices = Slices(_SLICE_PARTITIONS)
     slots: list[tuple[UUID, list[Any]]] = []
     for topic in message.topics:
         pending: list[Any] = []
@@ -39,14 +39,14 @@ async def perform(broker: BrokerContext, message: Any, answer: Answer) -> Reply:
                 pending.append((data, broker.share_states.request(ShareStateRequest(key, data))))
             except KafkaError as refused:
                 pending.append((data, refusal(data, refused.code, refused.message)))
-            await turns.spend(1 + len(message.group_id) // HASHED_CHARACTERS)
+            await slices.spend(1 + len(message.group_id) // HASHED_CHARACTERS)
 
     async def wait() -> Any:
-        turns = Turns(_SLICE_PARTITIONS)
+        slices = Slices(_SLICE_PARTITIONS)
         for _, pending in slots:
             for index, (data, outcome) in enumerate(pending):
                 pending[index] = await _result(data, outcome) if isinstance(outcome, ReplySlot) else outcome
-                await turns.spend()
+                await slices.spend()
         return answer(slots)
 
     return Parked(wait)

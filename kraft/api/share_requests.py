@@ -18,7 +18,7 @@ from kraft.coordinator.groups.share.group import MAX_MEMBER_ID
 from kraft.coordinator.share.state import SharePartitionKey
 from kraft.rpc.channel import Request
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 RENEWALS_VERSION: Final = 2
 _SLICE_BATCHES = 500
@@ -56,7 +56,7 @@ class Acknowledgements:
         self, broker: BrokerContext, member: SessionKey, version: int, message: Any, topics: Iterable[Any]
     ) -> None:
         """Begin the acknowledgements of a ShareFetch or a ShareAcknowledge. The last entry of a partition counts."""
-        turns = Turns(_SLICE_BATCHES)
+        slices = Slices(_SLICE_BATCHES)
         entries = {
             (topic.topic_id, partition.partition_index): partition.acknowledgement_batches
             for topic in topics
@@ -65,7 +65,7 @@ class Acknowledgements:
         }
         for where, entry in entries.items():
             batches = [Acknowledgement(each.first_offset, each.last_offset, each.acknowledge_types) for each in entry]
-            await turns.spend(1 + len(batches))
+            await slices.spend(1 + len(batches))
             try:
                 _check_batches(batches, renews=version >= RENEWALS_VERSION and message.is_renew_ack)
                 self._begin(broker, member, where, batches)

@@ -13,7 +13,7 @@ from kraft.messages.produce_request import PartitionProduceData
 from kraft.records.batch import BatchHeader, CorruptBatch, parse_header
 from kraft.records.produced import is_transactional
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 ABORTABLE_VERSION = 11
 ADDING_VERSION = 12
@@ -57,9 +57,9 @@ class Unverified:
 async def unverified(broker: BrokerContext, partitions: Iterable[tuple[str, PartitionProduceData]]) -> Unverified:
     """Find the partitions to verify. A partition or batch that the append will refuse is not among them."""
     found = Unverified()
-    turns = Turns(_SLICE_PARTITIONS)
+    slices = Slices(_SLICE_PARTITIONS)
     for name, data in partitions:
-        await turns.spend()
+        await slices.spend()
         header = _transactional_header(data)
         if header is None:
             continue

@@ -22,7 +22,7 @@ from kraft.metadata.topic_name import topic_name_fault
 from kraft.rpc.channel import Parked, Reply
 from kraft.wire.errors import ErrorCode, KafkaError, shortened
 from kraft.wire.schema import Message
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 from kraft.zookeeper.znodes.cluster import BROKER_ENTITIES, DEFAULT_ENTITY, TOPIC_ENTITIES, Entity
 
 LIMIT_S: Final = 30.0
@@ -39,10 +39,10 @@ def alter(
 
     async def answer() -> Message:
         times = Counter((each.resource_type, each.resource_name) for each in message.resources)
-        turns, results = Turns(_SLICE_SETTINGS), []
+        slices, results = Slices(_SLICE_SETTINGS), []
         deadline = trio.current_time() + LIMIT_S
         for each in message.resources:
-            await turns.spend(1 + len(each.configs))
+            await slices.spend(1 + len(each.configs))
             code, text = ErrorCode.NONE, None
             try:
                 if times[each.resource_type, each.resource_name] > 1:

@@ -5,7 +5,7 @@ decides it: the core decides, then the records are encoded, replayed and appende
 them, so one flush commits many decisions. Each caller waits until its own records are committed: a response never rests
 on records that are not. A response without records waits for the records that were appended before it.
 
-Decisions are serial. A small one has no checkpoint. A large one gives the turn away after a few milliseconds of work,
+Decisions are serial. A small one has no checkpoint. A large one lets other tasks run after a few milliseconds of work,
 and the requests that come meanwhile wait in their order; nothing of it is visible before its records are appended. If
 its task is cancelled before that, or the leadership ends, the decision is dropped.
 """
@@ -44,7 +44,7 @@ from kraft.metadata.steps import Steps, finished
 from kraft.quorum.description import Directories, describe_quorum
 from kraft.quorum.driver import NotLeader, Quorum
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.turns import Turns, in_slices
+from kraft.world.slices import Slices, in_slices
 from kraft.world.world import World
 
 _SLICE_RECORDS = 200
@@ -169,8 +169,8 @@ class Controller:
             try:
                 # A cancelled task would drop half of a decision that changes sessions or transitions: these are short.
                 work = self._decision(active, request)
-                turns = Turns(_SLICE_RECORDS, first=_SLICE_RECORDS)  # decisions do not begin together
-                response = await in_slices(work, turns) if is_long else finished(work)
+                slices = Slices(_SLICE_RECORDS, first=_SLICE_RECORDS)  # decisions do not begin together
+                response = await in_slices(work, slices) if is_long else finished(work)
             except NotLeader:
                 raise KafkaError(ErrorCode.NOT_CONTROLLER) from None
             except KafkaError:

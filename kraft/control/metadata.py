@@ -18,7 +18,7 @@ from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
 from kraft.quorum.driver import Quorum
 from kraft.raft.messages import SnapshotId
-from kraft.world.turns import Turns, in_slices
+from kraft.world.slices import Slices, in_slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.metadata")
@@ -167,21 +167,21 @@ class Metadata:
 
     async def _load_batches(self) -> None:
         high_watermark = self._quorum.high_watermark
-        turns = Turns(_SLICE_RECORDS)
-        batches = await in_slices(self._quorum.log.batches(self._next_offset, high_watermark), turns)
+        slices = Slices(_SLICE_RECORDS)
+        batches = await in_slices(self._quorum.log.batches(self._next_offset, high_watermark), slices)
         if not batches:
             await self._quorum.committed(high_watermark)  # the high watermark is inside a batch
         for batch in batches:
             try:
                 load = self._loader.load_in_steps(batch.records, batch.last_offset, batch.epoch, batch.timestamp_ms)
-                published = await in_slices(load, turns)
+                published = await in_slices(load, slices)
             except MetadataError as error:
                 raise self._quorum.log.damaged(batch.base_offset, error) from error
             self._next_offset = batch.next_offset
             self._bytes_since_snapshot += batch.size
             if published is not None:
                 self._publish(*published)
-            await turns.spend(_BATCH_IN_RECORDS)
+            await slices.spend(_BATCH_IN_RECORDS)
         if self._bytes_since_snapshot >= self._policy.max_bytes and not self._loader.in_transaction:
             self._snapshot_due.set()
         await trio.lowlevel.checkpoint()

@@ -3,7 +3,7 @@
 Preferred leaders: auto.leader.rebalance.enable, every leader.imbalance.check.interval.seconds. Partitions without a
 leader: every five minutes, when a broker is unfenced, when unclean.leader.election.enable changes, and after a
 failover, because the predecessor may not have finished. A step examines ``partitions_at_once`` partitions, so that
-requests get their turn in between.
+other requests run in between.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
-from kraft.world.turns import SLICE_BYTES, Turns
+from kraft.world.slices import SLICE_BYTES, Slices
 from kraft.world.world import World
 
 GroupShard = Shard[GroupCoordinator]
@@ -251,11 +251,11 @@ def _check_producer(
 
 
 async def _perform_all(shard: GroupShard, events: Iterable[ForgetTopics | ExpireOffsets]) -> None:
-    """Repeat each event until it appends nothing more or the shard resigned, with turns for other tasks."""
-    turns = Turns(SLICE_BYTES)
+    """Repeat each event until it appends nothing more or the shard resigned, in slices."""
+    slices = Slices(SLICE_BYTES)
     for event in events:
         appended = 1
         while appended and not shard.scope.cancel_called:
             appended = await shard.perform(event)
             scanned = len(shard.core.offsets.of(event.group_id))
-            await turns.spend(_STEP_BYTES * (1 + appended) + _SCANNED_BYTES * scanned)
+            await slices.spend(_STEP_BYTES * (1 + appended) + _SCANNED_BYTES * scanned)

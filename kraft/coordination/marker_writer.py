@@ -27,7 +27,7 @@ from kraft.replication.replicas import Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
 from kraft.world.clock import Clock
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 logger = logging.getLogger("kraft.transactions")
 
@@ -62,7 +62,7 @@ class MarkerWriter:
         deadline = trio.current_time() + self.config.network.request_timeout_ms / 1000
         response = WriteTxnMarkersResponse()
         uncommitted: list[_Uncommitted] = []
-        turns = Turns(_SLICE_MARKERS)
+        slices = Slices(_SLICE_MARKERS)
         for marker in message.markers:
             outcome = WritableTxnMarkerResult(marker.producer_id)
             response.markers.append(outcome)
@@ -71,9 +71,9 @@ class MarkerWriter:
                 outcome.topics.append(results)
                 for index in topic.partition_indexes:
                     results.partitions.append(await self._append(marker, topic.name, index, uncommitted))
-                    await turns.spend()
-                await turns.spend()
-            await turns.spend()
+                    await slices.spend()
+                await slices.spend()
+            await slices.spend()
         for each in uncommitted:
             each.result.error_code = ErrorCode.REQUEST_TIMED_OUT
             with trio.move_on_at(deadline):
@@ -83,7 +83,7 @@ class MarkerWriter:
                     each.result.error_code = _code(refused)
                 else:
                     each.result.error_code = ErrorCode.NONE
-            await turns.spend()
+            await slices.spend()
         return response
 
     async def _append(

@@ -31,7 +31,7 @@ from kraft.metadata.partitions import NO_LEADER
 from kraft.quorum.peers import Connect
 from kraft.replication.replicas import Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 logger = logging.getLogger("kraft.transactions")
 
@@ -120,7 +120,7 @@ class MarkerSender:
             while True:
                 self._stirred = trio.Event()
                 unsent, self._unsent = self._unsent, []
-                turns = Turns(_SLICE_PARTITIONS)
+                slices = Slices(_SLICE_PARTITIONS)
                 for leader, markers in groupby(unsent, self._leader):
                     if leader is None:
                         _report(markers)
@@ -131,7 +131,7 @@ class MarkerSender:
                             self._tasks[leader] = _MarkersToLeader(self, leader)
                             nursery.start_soon(self._tasks[leader].run, name=f"markers to {leader}")
                         self._tasks[leader].take(markers)
-                    await turns.spend()
+                    await slices.spend()
                 await self._stirred.wait()
 
     def _leader(self, marker: _Marker) -> int | None:
@@ -207,13 +207,13 @@ class _MarkersToLeader:
 
 
 async def _request(sent: list[_Marker]) -> WriteTxnMarkersRequest:
-    request, turns = WriteTxnMarkersRequest(), Turns(_SLICE_PARTITIONS)
+    request, slices = WriteTxnMarkersRequest(), Slices(_SLICE_PARTITIONS)
     for markers, group in groupby(sent, lambda marker: marker.markers):
         topics: dict[str, WritableTxnMarkerTopic] = {}
         for marker in group:
             topic, index = marker.partition
             topics.setdefault(topic, WritableTxnMarkerTopic(topic)).partition_indexes.append(index)
-            await turns.spend()
+            await slices.spend()
         request.markers.append(
             WritableTxnMarker(
                 markers.producer_id,
@@ -229,7 +229,7 @@ async def _request(sent: list[_Marker]) -> WriteTxnMarkersRequest:
 
 async def _take(sent: list[_Marker], response: WriteTxnMarkersResponse) -> list[_Marker]:
     """Report the markers that are written, and return those to send again."""
-    again, turns = [], Turns(_SLICE_PARTITIONS)
+    again, slices = [], Slices(_SLICE_PARTITIONS)
     codes = {
         (outcome.producer_id, topic.name, partition.partition_index): partition.error_code
         for outcome in response.markers
@@ -244,7 +244,7 @@ async def _take(sent: list[_Marker], response: WriteTxnMarkersResponse) -> list[
                 written.append(marker)
             elif code not in _OVER:
                 again.append(marker)
-            await turns.spend()
+            await slices.spend()
         _report(written)
     return again
 

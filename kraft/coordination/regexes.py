@@ -92,7 +92,7 @@ async def _resolve(world: World, search: RegexSearch) -> RegexesResolved:
 
 @attrs.define(eq=False)
 class RegexSearches:
-    """The searches of this broker. The worker threads take turns between them."""
+    """The searches of this broker. The worker threads are shared between them."""
 
     world: World
     _waiting: deque[tuple[RegexSearch, Callable[[RegexesResolved], None]]] = attrs.Factory(deque)

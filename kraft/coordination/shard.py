@@ -37,7 +37,7 @@ from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
-from kraft.world.turns import Turns, in_slices
+from kraft.world.slices import Slices, in_slices
 
 logger = logging.getLogger("kraft.coordinator")
 
@@ -334,15 +334,15 @@ class Shard(Generic[C]):
                 await self._woken.wait()
 
     async def _work_off(self) -> None:
-        """Do the work that waits, with turns for other tasks.
+        """Do the work that waits, in slices.
 
         Error handling: as after a failed append, if a step raises an error that nobody foresaw. It may have changed a
         part of the state.
         """
-        turns = Turns(_SLICE)
+        slices = Slices(_SLICE)
         while self._works:
             try:
-                await in_slices(self._until_resigned(self._works[0].steps), turns)
+                await in_slices(self._until_resigned(self._works[0].steps), slices)
             except Exception:
                 logger.exception("%s: an event failed; the partition is loaded again", self.partition.name)
                 self._reload()
@@ -350,9 +350,9 @@ class Shard(Generic[C]):
             self._works.popleft().end()
 
     def _until_resigned(self, steps: Steps[None]) -> Steps[None]:
-        """Take some steps as one. Most are shorter than a look at the turn that they are part of.
+        """Take some steps as one. Most are shorter than a look at the slice that they are part of.
 
-        A task that is cancelled while others have their turn may continue until its next checkpoint. The requests of
+        A task that is cancelled while others run may continue until its next checkpoint. The requests of
         this work have their responses then.
         """
         spent = 0

@@ -15,7 +15,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.turns import in_slices
+from kraft.world.slices import in_slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.coordinator")

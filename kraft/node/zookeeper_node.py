@@ -75,8 +75,8 @@ from kraft.rpc.server import Service, serve
 from kraft.storage.directory import LogDirectory
 from kraft.storage.zookeeper_directories import open_zookeeper_directories
 from kraft.wire.uuids import uuid_to_text
+from kraft.world.slices import in_another_queue
 from kraft.world.trace import Trace
-from kraft.world.turns import in_another_line
 from kraft.world.world import World
 from kraft.zookeeper.broker_node import BrokerSessions, CannotJoin
 from kraft.zookeeper.config_follower import ConfigFollower
@@ -191,7 +191,7 @@ class ZooKeeperNode:
             if of_controller:
                 plane = control_plane(of_controller)
                 service = self._service(broker, quotas, log, config.listeners.is_control_plane_forced, plane)
-                with in_another_line():
+                with in_another_queue():
                     bound |= await control.start(serve, plane, service, stop_control, name="control plane")
             async with trio.open_nursery() as data:
                 service = self._service(broker, quotas, log, False, of_clients)

@@ -68,8 +68,8 @@ from kraft.raft.state import Follower, Leader, Resigned, State
 from kraft.raft.timing import Timing
 from kraft.rpc.client import connect
 from kraft.storage.errors import StorageError
+from kraft.world.slices import in_slices
 from kraft.world.trace import Trace
-from kraft.world.turns import in_slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.quorum")

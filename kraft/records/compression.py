@@ -103,7 +103,8 @@ def _decompressed(codec: str, decompressor: Any, data: Buffer, max_bytes: int, p
     try:
         for given in _pieces(data):
             read += len(given)
-            source, is_full = given, True
+            source: Buffer = given
+            is_full = True
             while is_full and not decompressor.eof:
                 limit = min(room + 1, piece_bytes)
                 piece = decompressor.decompress(source, limit)

@@ -20,7 +20,7 @@ from kraft.storage.opening import RECORDS_PER_SLICE, SMALL_BYTES, opened
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice, Records
 from kraft.wire.varint import Buffer
-from kraft.world.turns import Turns, give_turn
+from kraft.world.slices import Slices, next_slice
 from kraft.world.world import World
 
 COMPACT = "compact"
@@ -151,10 +151,10 @@ class LongAppend:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
 
     async def _checked(self, check: RecordCheck, payload: bytes) -> None:
-        turns = Turns(RECORDS_PER_SLICE)
+        slices = Slices(RECORDS_PER_SLICE)
         records = decode_records(payload, self.header)
         while count := check.add(islice(records, RECORDS_PER_SLICE)):
-            await turns.spend(count)
+            await slices.spend(count)
         check.finish()
 
     async def _recompressed(self, payload: Buffer, world: World) -> Buffer:
@@ -181,7 +181,7 @@ async def _copied(data: Buffer) -> BytesIO:
     copy = BytesIO()
     for start in range(0, len(data), AT_ONCE_BYTES):
         if start:
-            await give_turn()
+            await next_slice()
         copy.write(memoryview(data)[start : start + AT_ONCE_BYTES])
     return copy
 

@@ -23,7 +23,7 @@ from kraft.storage.checkpoint import (
     known_offsets,
     write_offsets,
 )
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 from kraft.world.world import InThread
 
 _PRESENT: Final[Mapping[str, Callable[[HostedPartition], int]]] = {
@@ -55,13 +55,13 @@ class Checkpoints:
         Works in slices. An offset may rise before the others are read, and a partition may be deleted.
         """
         files: dict[str, dict[TopicPartition, int]] = {name: {} for name in names}
-        turns = Turns(_PARTITIONS_IN_A_ROW)
+        slices = Slices(_PARTITIONS_IN_A_ROW)
         for each in hosted:
             for name, offsets in files.items():
                 offset = _PRESENT[name](each)
                 if offset or name != CLEANER_OFFSET:
                     offsets[each.where] = offset
-            await turns.spend()
+            await slices.spend()
         return cls(files)
 
     def offset(self, name: str, where: TopicPartition) -> int:
@@ -72,12 +72,12 @@ class Checkpoints:
         self, partitions: Mapping[str, Mapping[int, HostedPartition]]
     ) -> list[tuple[HostedPartition, int]]:
         """Return the log start offset of each of ``partitions`` that has an entry. Works in slices."""
-        found, turns = [], Turns(_PARTITIONS_IN_A_ROW)
+        found, slices = [], Slices(_PARTITIONS_IN_A_ROW)
         for (topic, index), start_offset in self.files.get(LOG_START_OFFSET, {}).items():
             partition = partitions.get(topic, {}).get(index)
             if partition is not None:
                 found.append((partition, start_offset))
-            await turns.spend()
+            await slices.spend()
         return found
 
     def lowered(self, where: TopicPartition, offset: int) -> Checkpoints:

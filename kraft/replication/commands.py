@@ -44,7 +44,7 @@ from kraft.storage.errors import StorageError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 from kraft.wire.uuids import ZERO_UUID
-from kraft.world.turns import Turns, in_slices
+from kraft.world.slices import Slices, in_slices
 
 logger = logging.getLogger("kraft.commands")
 
@@ -162,13 +162,13 @@ class ControllerCommands:
             image = self.replicas.image
             unknown = [topic for topic in request.topic_states if image.topic(topic.topic_name) is None]
             await self.replicas.show(*await self._next(await self._configs(unknown)))
-            turns = Turns(_PARTITIONS_IN_A_ROW)
+            slices = Slices(_PARTITIONS_IN_A_ROW)
             for topic in request.topic_states:
                 errors, states = [], topic.partition_states
                 for position, state in enumerate(states):
                     if position % CREATED_AT_ONCE == 0:
                         await self._create_logs(topic, states[position : position + CREATED_AT_ONCE])
-                    await turns.spend()
+                    await slices.spend()
                     code = self._assign(topic, state, led)
                     errors.append(LeaderAndIsrPartitionError(partition_index=state.partition_index, error_code=code))
                 topics.append(LeaderAndIsrTopicError(topic.topic_id, errors))
@@ -238,12 +238,12 @@ class ControllerCommands:
 
     async def _next(self, records: Iterable[Message]) -> tuple[Image, Changes]:
         """Return the next image, and its changes; let other tasks run meanwhile. Raises MetadataError."""
-        image, turns = self.replicas.image, Turns(_RECORDS_IN_A_ROW)
+        image, slices = self.replicas.image, Slices(_RECORDS_IN_A_ROW)
         delta = Delta(image)
         for record in records:
             delta.replay(record)
-            await turns.spend()
-        return await in_slices(delta.finish_in_steps(image.offset + 1, self.controller_epoch, -1), turns)
+            await slices.spend()
+        return await in_slices(delta.finish_in_steps(image.offset + 1, self.controller_epoch, -1), slices)
 
     def _announce(self) -> None:
         self._updated.set()

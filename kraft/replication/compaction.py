@@ -23,7 +23,7 @@ from kraft.storage.cleanable import Cleanable, cleanable
 from kraft.storage.cleaner import Cleaning, CleaningStopped
 from kraft.storage.errors import StorageError
 from kraft.storage.log import remove_files
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.compaction")
@@ -72,10 +72,10 @@ class Compaction:
 
     async def _dirtiest(self) -> HostedPartition | None:
         """Return the partition with the largest dirty ratio among those that are due. Other tasks run meanwhile."""
-        turns = Turns(PARTITIONS_AT_ONCE)
+        slices = Slices(PARTITIONS_AT_ONCE)
         dirtiest, most = None, -1.0
         for partition in list(self.replicas.all()):
-            await turns.spend()
+            await slices.spend()
             extent = self._due(partition)
             if extent is not None and extent.dirty_ratio >= most:
                 dirtiest, most = partition, extent.dirty_ratio

@@ -38,7 +38,7 @@ from kraft.rpc.client import Connection, Disconnected
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.varint import Buffer
 from kraft.world.clock import Clock
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 
 logger = logging.getLogger("kraft.fetchers")
 
@@ -198,13 +198,13 @@ class Fetcher:
         assert isinstance(response, FetchResponse)
         if response.error_code:
             raise KafkaError(ErrorCode(response.error_code))
-        turns = Turns(_SLICE_BYTES)
+        slices = Slices(_SLICE_BYTES)
         for topic in response.responses:
             for data in topic.partitions:
                 wanted = requested.get((topic.topic_id, data.partition_index))
                 if wanted is not None and self._is_current(wanted):
-                    await self._take(connection, wanted, data, turns)
-                await turns.spend(_PARTITION_BYTES)
+                    await self._take(connection, wanted, data, slices)
+                await slices.spend(_PARTITION_BYTES)
         await trio.lowlevel.checkpoint()
 
     def due(self) -> dict[tuple[UUID, int], _Requested]:
@@ -253,7 +253,7 @@ class Fetcher:
             and partition.log.log_end_offset == requested.offset
         )
 
-    async def _take(self, connection: Connection, requested: _Requested, data: PartitionData, turns: Turns) -> None:
+    async def _take(self, connection: Connection, requested: _Requested, data: PartitionData, slices: Slices) -> None:
         """Apply the response for one partition. After an error of the partition, pause it for a while.
 
         Raises:
@@ -269,7 +269,7 @@ class Fetcher:
             elif data.diverging_epoch.end_offset >= 0 or data.diverging_epoch.epoch >= 0:
                 await self._cut(requested, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
             else:
-                await self._append(requested, data, turns)
+                await self._append(requested, data, slices)
         except Disconnected:
             raise
         except (KafkaError, CorruptBatch, OSError) as failure:
@@ -280,7 +280,7 @@ class Fetcher:
             pause_s = min(_SHORT_REST_S, self._backoff_s) if soon else self._backoff_s
             self._resting[partition] = trio.current_time() + pause_s
 
-    async def _append(self, requested: _Requested, data: PartitionData, turns: Turns) -> None:
+    async def _append(self, requested: _Requested, data: PartitionData, slices: Slices) -> None:
         """Append the whole batches of a response in slices. Raises CorruptBatch, KafkaError, OSError."""
         partition = requested.partition
         records = data.records or b""
@@ -294,7 +294,7 @@ class Fetcher:
             if partition in self._followed:
                 self._followed[partition] = self._followed.pop(partition)  # so that others come first
             requested = attrs.evolve(requested, offset=piece.end_offset)
-            await turns.spend(piece.cost)
+            await slices.spend(piece.cost)
         await self.replicas.flush_due([partition])
         if self.throttle.applies_to(partition):
             self.throttle.record(len(records))

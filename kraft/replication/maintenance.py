@@ -19,7 +19,7 @@ from kraft.replication.replicas import Replicas
 from kraft.storage.directory import remove_retired
 from kraft.storage.errors import StorageError
 from kraft.storage.log import remove_files
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.maintenance")
@@ -107,9 +107,9 @@ class Maintenance:
     async def flush_by_time(self) -> None:
         """Flush the logs whose ``flush.ms`` has passed."""
         now_ms = self.world.clock.now_ms()
-        turns = Turns(PARTITIONS_AT_ONCE)
+        slices = Slices(PARTITIONS_AT_ONCE)
         for partition in self._held():
-            await turns.spend()
+            await slices.spend()
             log = partition.log
             if log.failure is not None:
                 raise _cannot_go_on(partition, log.failure)
@@ -138,9 +138,9 @@ class Maintenance:
     async def expire(self) -> None:
         """Remove idempotent producers that appended nothing for ``producer.id.expiration.ms``."""
         limit_ms = self.config.transactions.producer_id_expiration_ms
-        turns = Turns(PARTITIONS_AT_ONCE)
+        slices = Slices(PARTITIONS_AT_ONCE)
         for partition in self._held():
-            await turns.spend()
+            await slices.spend()
             partition.log.producers.expire(self.world.clock.now_ms(), limit_ms)
 
     async def remove_deleted(self) -> None:

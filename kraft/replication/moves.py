@@ -33,7 +33,7 @@ from kraft.storage.future import LONGEST_NAME, future_name
 from kraft.storage.log import Log
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
-from kraft.world.turns import give_turn
+from kraft.world.slices import next_slice
 
 logger = logging.getLogger("kraft.replicas")
 
@@ -137,7 +137,7 @@ class DirectoryMoves:
             while not is_done and self._goes_on(move):
                 while self._goes_on(move) and (copied := self._copy(move, future)):
                     self.throttle.record(copied)
-                    await give_turn()
+                    await next_slice()
                     while self._goes_on(move) and self.throttle.is_exceeded:
                         await self.throttle.rest()
                 flush = future.begin_flush()

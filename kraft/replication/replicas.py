@@ -40,7 +40,7 @@ from kraft.storage.partition_metadata import read_topic_id
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC, is_internal
 from kraft.wire.uuids import ZERO_UUID
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.replicas")
@@ -67,11 +67,11 @@ class LeaderChanges:
 
     async def forget(self) -> None:
         """Drop the partitions in slices. Deleted ones are freed with it, which takes some 2 µs for each."""
-        turns = Turns(_CONDITIONS_IN_A_ROW)
+        slices = Slices(_CONDITIONS_IN_A_ROW)
         for partitions in (self.gained, self.lost):
             while partitions:
                 partitions.pop()
-                await turns.spend()
+                await slices.spend()
 
 
 @attrs.define(eq=False)
@@ -166,17 +166,17 @@ class Replicas:
             self._active_epochs = _active_epochs(image)
         result = LeaderChanges([], [])
         await self._delete(await self._take_away(image, changes), result)
-        own, looks = list[tuple[Topic, int, Partition]](), Turns(_LOOKS_IN_A_ROW)
+        own, looks = list[tuple[Topic, int, Partition]](), Slices(_LOOKS_IN_A_ROW)
         for changed in _changed(image, changes):
             await looks.spend()
             if self.node_id in changed[2].replicas:
                 own.append(changed)
-        turns = Turns(_ASSIGNED_IN_A_ROW)
+        slices = Slices(_ASSIGNED_IN_A_ROW)
         for first in range(0, len(own), CREATED_AT_ONCE):
             several = own[first : first + CREATED_AT_ONCE]
             await self.create_logs([(topic, index) for topic, index, _ in several])
             for topic, index, state in several:
-                await turns.spend()
+                await slices.spend()
                 self.assign(topic, index, state, result)
         if changes.brokers:
             # After the partitions, because the same image may bring a replica into an ISR and give it a new epoch.
@@ -199,9 +199,9 @@ class Replicas:
         known = self.image.brokers.get(self.node_id)
         if not self._has_roles and known is not None and known.epoch == self.broker_epoch:
             self._has_roles = True
-            turns = Turns(_CONDITIONS_IN_A_ROW)
+            slices = Slices(_CONDITIONS_IN_A_ROW)
             for partition in list(self.all()):
-                await turns.spend()
+                await slices.spend()
                 self._take_role(partition, partition.state, result)
             self.announce()
         await self.coordinating(result)
@@ -295,9 +295,9 @@ class Replicas:
             names = set(self.partitions)
         else:
             names = {name for resource_type, name in changes.configs if resource_type == ResourceType.TOPIC}
-        turns = Turns(_PARTITIONS_IN_A_ROW)
+        slices = Slices(_PARTITIONS_IN_A_ROW)
         for name in names & set(self.partitions):
-            await turns.spend()
+            await slices.spend()
             config = self._log_config(name)
             for partition in self.partitions[name].values():
                 partition.log.config = config
@@ -305,9 +305,9 @@ class Replicas:
 
     async def _update_conditions(self, partitions: Collection[HostedPartition]) -> None:
         """Pass the present conditions to the leaderships of these partitions."""
-        turns = Turns(_CONDITIONS_IN_A_ROW)
+        slices = Slices(_CONDITIONS_IN_A_ROW)
         for partition in partitions:
-            await turns.spend()
+            await slices.spend()
             partition.step(self.world.clock.now_s(), self._conditions(partition))
 
     def _log_config(self, topic: str) -> LogConfig:
@@ -342,12 +342,12 @@ class Replicas:
             self.retired += directory.retired()
             self._outdated |= checkpoints.exceed(await Checkpoints.of(self.in_directory(directory)))
         await self.forget_deleted()
-        turns = Turns(_PARTITIONS_IN_A_ROW)
+        slices = Slices(_PARTITIONS_IN_A_ROW)
         for topic, index, state in self.image.partitions():
             if self.node_id in state.replicas and index not in self.partitions.get(topic.name, {}):
                 log = self.opener.create(topic, index, self._config_of(topic.name))
                 self._host(topic, index, state, log)
-                await turns.spend()
+                await slices.spend()
 
     async def forget_deleted(self) -> None:
         """Remove the checkpoint entries of deleted logs, and those beyond the end of a log.
@@ -389,7 +389,7 @@ class Replicas:
     async def _take_away(self, image: Image, changes: Changes) -> list[HostedPartition]:
         """Remove the partitions that this broker no longer has, and return them."""
         gone: list[HostedPartition] = []
-        looks = Turns(_LOOKS_IN_A_ROW)
+        looks = Slices(_LOOKS_IN_A_ROW)
         for deleted in changes.topics_deleted.values():
             gone += self.partitions.pop(deleted.name, {}).values()
         for topic, index, state in _changed(image, changes):
@@ -405,9 +405,9 @@ class Replicas:
         The checkpoint entries go first. They identify a log by its name, and a new topic may use the name after the
         rename.
         """
-        turns = Turns(_PARTITIONS_IN_A_ROW)
+        slices = Slices(_PARTITIONS_IN_A_ROW)
         for partition in gone:
-            await turns.spend()
+            await slices.spend()
             if partition.is_leader:
                 result.lost.append(partition)
             partition.follow(partition.state)

@@ -20,7 +20,7 @@ from kraft.wire.codec import decode, decode_in_steps
 from kraft.wire.decode_error import DecodeError, UnsupportedVersionError
 from kraft.wire.schema import Message
 from kraft.wire.varint import Buffer
-from kraft.world.turns import in_slices
+from kraft.world.slices import in_slices
 
 M = TypeVar("M", bound=Message)
 
@@ -153,7 +153,7 @@ class Request:
             raise DecodeError(str(error)) from error
 
     async def decode(self) -> None:
-        """Decode the body of a large frame and keep it for :meth:`message`, with turns for other tasks.
+        """Decode the body of a large frame and keep it for :meth:`message`, in slices.
 
         Raises DecodeError as :meth:`message` does, and for more than ``MAX_ELEMENTS``.
         """

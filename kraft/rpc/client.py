@@ -27,8 +27,8 @@ from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
 from kraft.world.dial import Dial, dial_by_tcp
+from kraft.world.slices import next_slice
 from kraft.world.transport import Transport
-from kraft.world.turns import give_turn
 
 DEFAULT_TIMEOUT_S = 30.0
 MAX_RESPONSE_BYTES = 104_857_600
@@ -188,7 +188,7 @@ class Connection:
         data = bytearray(self._header(request.API_KEY, version, correlation_id))
         pieces: list[tuple[int, FileSlice]] = []
         for _ in encode_in_steps(request, version, data, pieces):
-            await give_turn()
+            await next_slice()
         assert not pieces, "requests are made of bytes"
         _FRAME_LENGTH.pack_into(data, 0, len(data) - 4)
         async with self._sending:

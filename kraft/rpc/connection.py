@@ -28,8 +28,8 @@ from kraft.wire.freeing import free_in_steps
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
 from kraft.world.listen import SocketSettings
+from kraft.world.slices import in_slices, pause_long_work
 from kraft.world.transport import Transport
-from kraft.world.turns import in_slices, pause_long_work
 
 logger = logging.getLogger("kraft.rpc")
 

@@ -15,8 +15,8 @@ import struct
 from kraft.rpc.foreign import foreign_protocol
 from kraft.rpc.memory_pool import UNCOUNTED_BYTES, MemoryPool
 from kraft.wire.varint import Buffer
+from kraft.world.slices import next_slice
 from kraft.world.transport import Transport
-from kraft.world.turns import give_turn
 
 SCRATCH_BYTES = 65_536
 
@@ -119,7 +119,7 @@ class FrameReader:
         while filled < size:
             if filled == granted:
                 if filled >= _MAX_GRANT_BYTES:
-                    await give_turn()  # on a fast network the next bytes are always there
+                    await next_slice()  # on a fast network the next bytes are always there
                 granted += min(size - filled, filled * (_GRANT_FACTOR - 1), _MAX_GRANT_BYTES)
                 frame = _enlarged(frame, granted, size)
             # Released here: a frame that a traceback still has would keep the view, and then no buffer can grow.

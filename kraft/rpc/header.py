@@ -22,7 +22,7 @@ from kraft.wire.reading import skip_tags
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
-from kraft.world.turns import give_turn
+from kraft.world.slices import next_slice
 
 Apis = Mapping[int, tuple[int, int]]
 """The APIs that a listener offers: key to (lowest, highest version)."""
@@ -93,7 +93,7 @@ def _client_id(frame: Buffer) -> tuple[str | None, int]:
 async def encode_response(request: Request, message: Message) -> tuple[bytearray, list[tuple[int, FileSlice]]]:
     """Return the response frame without its file slices, and the slices with their offsets in it.
 
-    While a large response is encoded other tasks have their turns; a small one is encoded without a checkpoint.
+    While a large response is encoded other tasks run in between; a small one is encoded without a checkpoint.
     """
     flexible = response_header_version(request.api_key, request.response_version)
     if flexible:
@@ -103,7 +103,7 @@ async def encode_response(request: Request, message: Message) -> tuple[bytearray
     data = bytearray(prefix)
     pieces: list[tuple[int, FileSlice]] = []
     for _ in encode_in_steps(message, request.response_version, data, pieces):
-        await give_turn()
+        await next_slice()
     size = len(data) - 4
     if pieces:
         size += sum(piece.length for _, piece in pieces)

@@ -49,5 +49,5 @@ class MemoryPool:
 
     def give_back(self, size: int) -> None:
         self.used -= size
-        # All of them, because the first that continues may not use up the memory. They look again in their turn.
+        # All of them, because the first that continues may not use up the memory. Each looks again when it runs.
         self._released.unpark_all()

@@ -39,15 +39,15 @@ from kraft.rpc.request_metrics import PlaneMetrics
 from kraft.rpc.trace import RequestTrace, Sampler
 from kraft.rpc.unsent import UnsentResponses
 from kraft.world.listen import Accepted, Listen, Listener, SocketSettings, listen_by_tcp
+from kraft.world.slices import before_long_work, pause_long_work
 from kraft.world.trace import Trace
-from kraft.world.turns import before_long_work, pause_long_work
 
 logger = logging.getLogger("kraft.rpc")
 
 Handler = Callable[[Request], Awaitable[Reply]]
 
-HANDLER_TURN_S = 0.001
-"""Not a Kafka setting. A handler gives the event loop's turn away after this time, also if more requests are queued."""
+HANDLER_SLICE_S = 0.001
+"""Not a Kafka setting. A handler lets other tasks run after this time, also if more requests are queued."""
 
 
 @attrs.frozen(eq=False)
@@ -270,7 +270,7 @@ class _Crew:
     service: Service
     metrics: PlaneMetrics
     line: trio.Lock = attrs.Factory(trio.Lock)
-    """Of the handlers whose turn is over, one continues in each round of the scheduler."""
+    """Of the handlers whose slice is over, one continues in each round of the scheduler."""
     long: trio.Semaphore = attrs.field(
         default=attrs.Factory(lambda self: trio.Semaphore(self.metrics.plane.handlers), takes_self=True)
     )
@@ -285,7 +285,7 @@ class _Crew:
 class _Handler:
     """Handles requests, one at a time, until all processors have ended.
 
-    At the first turn that a request gives away, another handler takes this one's place, and this one ends with its
+    After the first slice of a request, another handler takes this one's place, and this one ends with its
     request. So short requests wait for the first slice of long ones only. A plane with one handler is an exception: it
     has one request at a time, as KIP-291 wants it.
     """
@@ -321,9 +321,9 @@ class _Handler:
     async def _handle_requests(self, current: CurrentRequest) -> None:
         """Handle requests until this handler has left its place.
 
-        A handler takes what is queued without a checkpoint between requests, until its turn is over. Of the handlers
-        whose turn is over, one continues in each round of the scheduler. So other tasks wait for one turn, and not for
-        one of each handler: a follower's large Fetch response takes many rounds on both sides.
+        A handler takes what is queued without a checkpoint between requests, until its slice is over. Of the handlers
+        whose slice is over, one continues in each round of the scheduler. So other tasks wait for one slice, and not
+        for one of each handler: a follower's large Fetch response takes many rounds on both sides.
         """
         requests, service, metrics = self.requests, self.crew.service, self.crew.metrics
         request: Request | None = None
@@ -331,20 +331,20 @@ class _Handler:
             request = await requests.receive() if request is None else request
             worked_s = await _handle(request, current, service, metrics)
             # To find the queue empty costs an exception. The request just handled counts as in flight, too.
-            while worked_s < HANDLER_TURN_S and metrics.in_flight > 1 and not self.has_left:
+            while worked_s < HANDLER_SLICE_S and metrics.in_flight > 1 and not self.has_left:
                 request = _queued(requests)
                 if request is None:
                     break
                 worked_s += await _handle(request, current, service, metrics)
             request = None
-            if worked_s >= HANDLER_TURN_S:
+            if worked_s >= HANDLER_SLICE_S:
                 await _next_round(self.crew.line)
                 # ``receive`` would wait for another round.
                 request = None if self.has_left else _queued(requests)
 
 
 async def _next_round(line: trio.Lock) -> None:
-    """Continue in a later round, before those that call this afterwards (as ``give_turn``)."""
+    """Continue in a later round, before those that call this afterwards (as ``next_slice``)."""
     async with line:
         pass
 

@@ -40,7 +40,7 @@ from kraft.storage.creation import create_private_directory
 from kraft.storage.format import format_directories
 from kraft.storage.node_directories import open_directories
 from kraft.wire.uuids import ZERO_UUID
-from kraft.world.turns import line_of_node
+from kraft.world.slices import queue_of_node
 from kraft.world.world import Handle
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
@@ -66,8 +66,8 @@ FREE = Costs()
 
 
 @attrs.frozen
-class TimedLine:
-    """The line of a node for the next slice of long work (``kraft.world.turns``). The slice before it takes time."""
+class TimedQueue:
+    """Where the tasks of a node wait for their next slice (``kraft.world.slices``). The slice before it takes time."""
 
     process: Process
     costs: Costs
@@ -80,8 +80,8 @@ class TimedLine:
     async def __aexit__(self, *_: object) -> None:
         self.lock.release()
 
-    def another(self) -> TimedLine:
-        return TimedLine(self.process, self.costs)
+    def another(self) -> TimedQueue:
+        return TimedQueue(self.process, self.costs)
 
 
 @attrs.define(eq=False)
@@ -108,7 +108,7 @@ class VirtualNode:
         """Run until killed or stopped. It has started once it listens."""
         self._gone = trio.Event()
         self._process.enter()
-        line_of_node.set(TimedLine(self._process, self.costs))
+        queue_of_node.set(TimedQueue(self._process, self.costs))
         config = from_mapping(self.settings).config
         world = attrs.evolve(
             self.network.world(self.host, self.in_thread, self._process.now),

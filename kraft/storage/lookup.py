@@ -11,7 +11,7 @@ from kraft.records.record import decode_times
 from kraft.storage.opening import RECORDS_PER_SLICE, opened
 from kraft.storage.scan import read_batch, walk
 from kraft.storage.segment import Segment
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 from kraft.world.world import InThread
 
 MAX_DECOMPRESSED_BYTES = 256 * 2**20
@@ -35,7 +35,7 @@ async def first_at_or_after(
     Works in slices. ``segments`` may change meanwhile by appends, retention and compaction. Raises CorruptBatch,
     OSError.
     """
-    turns = Turns(RECORDS_PER_SLICE)
+    slices = Slices(RECORDS_PER_SLICE)
     end_offset = segments[-1].next_offset
     searched = start_offset
     while searched < end_offset:
@@ -48,10 +48,10 @@ async def first_at_or_after(
         start, _ = segment.locate(max(segment.time_index.offset_before(timestamp), searched))
         searched = segment.next_offset
         for position, header in walk(file.fileno(), start, segment.size, verify=False):
-            await turns.spend()
+            await slices.spend()
             if header.max_timestamp >= timestamp:
                 data = read_batch(file.fileno(), position, header)
-                found = await _first_in_batch(data, header, timestamp, start_offset, turns, compute)
+                found = await _first_in_batch(data, header, timestamp, start_offset, slices, compute)
                 if found is not None:
                     return found
     return None
@@ -69,11 +69,11 @@ async def newest(segments: Sequence[Segment], start_offset: int, compute: InThre
 
 
 async def _first_in_batch(
-    data: bytes, header: BatchHeader, timestamp: int, start_offset: int, turns: Turns, compute: InThread
+    data: bytes, header: BatchHeader, timestamp: int, start_offset: int, slices: Slices, compute: InThread
 ) -> TimestampedOffset | None:
     async with opened(data, 0, header, max_bytes=MAX_DECOMPRESSED_BYTES, compute=compute) as payload:
         for offset, at in decode_times(payload, header):
-            await turns.spend()
+            await slices.spend()
             if at >= timestamp and offset >= start_offset:
                 return TimestampedOffset(at, offset, header.leader_epoch)
     return None

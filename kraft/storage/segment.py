@@ -24,7 +24,7 @@ from kraft.storage.scan import walk
 from kraft.storage.transaction_index import TransactionIndex
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
-from kraft.world.turns import give_turn
+from kraft.world.slices import next_slice
 
 LOG_SUFFIX = ".log"
 INDEX_SUFFIX = ".index"
@@ -195,7 +195,7 @@ class Segment:
                 piece, file = view[ahead.written : ahead.written + PIECE_BYTES], self.file
                 write_all(file.fileno(), piece)
                 ahead.written += len(piece)
-                await give_turn()
+                await next_slice()
                 if self._ahead is not ahead:
                     return
         except BaseException:

@@ -17,8 +17,8 @@ import trio
 from kraft.metrics import Registry
 from kraft.rpc.client import Connection, open_connection
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.slices import in_another_queue, next_slice
 from kraft.world.trace import Trace
-from kraft.world.turns import give_turn, in_another_line
 from kraft.world.world import World
 from kraft.zookeeper.controller.core import LegacyController
 from kraft.zookeeper.controller.effects import (
@@ -106,7 +106,7 @@ class LegacyControllerDriver:
         assert self._events is None, "one session at a time"
         self._events, inbox = trio.open_memory_channel[_Queued](INBOX_EVENTS)
         self._has_expired = self._is_stopped = False
-        with in_another_line():
+        with in_another_queue():
             async with trio.open_nursery() as nursery:
                 queued = self._queued(SessionStarted())
                 try:
@@ -172,7 +172,7 @@ class LegacyControllerDriver:
                 results = await opened.perform(effects.operations)
             else:
                 results = ()
-                await give_turn()
+                await next_slice()
             effects = self.core.step(self._world.clock.now_s(), OperationsPerformed(results))
 
     def _perform(self, effects: LegacyEffects, nursery: trio.Nursery | None) -> None:

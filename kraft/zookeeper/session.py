@@ -33,7 +33,7 @@ from kazoo.exceptions import (
 )
 from kazoo.retry import KazooRetry
 
-from kraft.world.turns import Turns
+from kraft.world.slices import Slices
 from kraft.world.world import World
 from kraft.zookeeper.kazoo_handler import Handler, Outcome
 from kraft.zookeeper.operations import (
@@ -226,11 +226,11 @@ class ZooKeeperSession:
 
     async def _attempt(self, operations: Sequence[Operation]) -> list[Any]:
         """Start all operations; return for each the value or the exception that kazoo gives."""
-        done, turns = trio.Event(), Turns(_STARTED_IN_A_ROW, _STARTED_IN_A_ROW)
+        done, slices = trio.Event(), Slices(_STARTED_IN_A_ROW, _STARTED_IN_A_ROW)
         outcomes = _Outcomes(len(operations), partial(self._in_trio, done.set))
         for index, operation in enumerate(operations):
             self._start(operation).rawlink(partial(outcomes.arrived, index))
-            await turns.spend()
+            await slices.spend()
         await done.wait()
         return outcomes.values
 

@@ -169,7 +169,7 @@ class HandlerSteps(trio.abc.Instrument):
 
 
 @pytest.mark.parametrize(("request_", "version"), LARGE, ids=lambda value: type(value).__name__)
-async def test_the_handler_of_a_large_request_gives_its_turn_away(request_: Message, version: int) -> None:
+async def test_the_handler_of_a_large_request_lets_other_tasks_run(request_: Message, version: int) -> None:
     """The decoder has ten slices, and the handler has more of its own: at most a thousand elements in each.
 
     The hash of an id of 32,000 characters takes as long as a slice.
@@ -208,7 +208,7 @@ async def test_names_that_repeat_are_found_in_slices() -> None:
     assert steps.count >= 40
 
 
-async def test_the_handler_gives_its_turn_away_within_a_wide_topic() -> None:
+async def test_the_handler_lets_other_tasks_run_within_a_wide_topic() -> None:
     """The partitions of one topic took one step: 14 ms for 9,990 of them."""
     async with embedded_node() as node, connected(node) as broker:
         topic = CreatableTopic("wide", num_partitions=2_000, replication_factor=1)

@@ -59,7 +59,7 @@ class ConnectionSteps(trio.abc.Instrument):
         self.count += task.name.startswith("connection ")
 
 
-async def test_a_request_for_many_partitions_gives_its_turn_away() -> None:
+async def test_a_request_for_many_partitions_lets_other_tasks_run() -> None:
     """The connection waits for each partition's replicas, which takes no time if there is only one: 100,000 of them in
     one step took 0.7 s.
     """

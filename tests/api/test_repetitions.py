@@ -47,7 +47,7 @@ DECODED_AT_ONCE = 1_000
     ],
 )
 async def test_repetitions_are_looked_for_in_slices(request_: Any, version: int, slice_: int) -> None:
-    """Turns: "Long work gives the event loop's turn away": also before its first result."""
+    """Slices: "Long work lets other tasks of the event loop run": also before its first result."""
     async with embedded_node() as node, connected(node) as broker:
         async with steps_of_tasks("handler") as steps:
             await broker.request(request_, version)

@@ -54,7 +54,7 @@ async def test_each_partition_has_a_result(broker: Connection, topic: str) -> No
 
 
 async def test_many_markers_leave_turns_to_other_requests() -> None:
-    """Turns: "Long work gives the event loop's turn away": while it appends, and while it waits for the commits."""
+    """Slices: "Long work lets other tasks of the event loop run": while it appends, and while it waits for commits."""
     markers = [
         WritableTxnMarker(PRODUCER + number, 0, False, [WritableTxnMarkerTopic("orders", [0])], 5)
         for number in range(1000)

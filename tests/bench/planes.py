@@ -20,7 +20,7 @@ import trio
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.wire.codec import decode, decode_in_steps, encode
 from kraft.world.garbage import short_collections
-from kraft.world.turns import in_slices, pause_long_work
+from kraft.world.slices import in_slices, pause_long_work
 from tests.bench.figures import Section, Table, percentile
 
 ELEMENTS = 90_000

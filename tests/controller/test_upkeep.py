@@ -73,7 +73,7 @@ def test_a_preferred_replica_out_of_sync_is_waited_for() -> None:
 
 
 def test_many_elections_are_made_in_portions() -> None:
-    """So that requests have their turn in between."""
+    """So that requests are served in between."""
     toy = cluster(partitions=5, partitions_at_once=2)
     toy.now += INTERVAL_S
     for led_by_the_preferred in (2, 4, 5):
@@ -84,7 +84,7 @@ def test_many_elections_are_made_in_portions() -> None:
 
 
 def test_a_partition_without_a_candidate_is_skipped_once() -> None:
-    """However many partitions wait for a broker that is away, those behind them have their turn."""
+    """However many partitions wait for a broker that is away, those behind them are served."""
     toy = cluster(partitions=5, partitions_at_once=2)
     toy.heartbeat(1, fence=True)
     toy.now += INTERVAL_S

@@ -285,8 +285,8 @@ def large(broker: Broker, size: int, sequence: int = 0) -> LongAppend:
 async def test_a_large_batch_is_appended_in_pieces_and_later_ones_follow_it(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of several requests for one partition, each appends in its turn, however small it is. Another partition, or a
-    reader, does not wait.
+    """Of several requests for one partition, each appends in the order of arrival, however small it is. Another
+    partition, or a reader, does not wait.
     """
     monkeypatch.setattr("kraft.replication.appending.AT_ONCE_BYTES", 1000)
     monkeypatch.setattr("kraft.storage.segment.PIECE_BYTES", 100)
@@ -339,7 +339,7 @@ async def test_a_leader_epoch_that_ends_during_a_large_append_refuses_it(
 
 
 @pytest.mark.parametrize(("name", "value"), [("cleanup.policy", "compact"), ("compression.type", "zstd")])
-async def test_the_copy_of_a_large_batch_leaves_turns_to_other_tasks(
+async def test_the_copy_of_a_large_batch_lets_other_tasks_run(
     broker: Broker, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     """A copy of 100 MB takes 60 ms."""

@@ -216,7 +216,7 @@ def _after_the_first_append(monkeypatch: pytest.MonkeyPatch, change: Callable[[H
 async def test_a_response_with_many_batches_is_appended_in_slices(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """world.turns: "a task that works for longer than a few milliseconds" lets others run. 1 MB of one partition
+    """world.slices: "a task that works for longer than a few milliseconds" lets others run. 1 MB of one partition
     (``replica.fetch.max.bytes``) may have 14,000 batches.
     """
     sizes = _after_the_first_append(monkeypatch, lambda partition: None)
@@ -243,7 +243,7 @@ async def test_a_response_with_many_batches_is_appended_in_slices(
 async def test_a_change_of_the_partition_between_two_slices_ends_the_append(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[HostedPartition], object]
 ) -> None:
-    """world.turns.Turns: "State that the work reads may change at each ``spend``". A gap would lose records."""
+    """world.slices.Slices: "State that the work reads may change at each ``spend``". A gap would lose records."""
     sizes = _after_the_first_append(monkeypatch, change)
     leader = Leader()
     leader.say(PartitionData(records=batches(0, *(bytes([number]) for number in range(8)))))

@@ -45,7 +45,7 @@ def host(replicas: Replicas, parent: Path, topic: str, **batch_fields: Any) -> H
 
 
 async def test_retention_leaves_a_new_topic_of_an_old_name_alone(tmp_path: Path) -> None:
-    """The topic is deleted and made again while retention waits its turn between two partitions."""
+    """The topic is deleted and made again while retention waits between two partitions."""
     upkeep = maintenance()
     first = host(upkeep.replicas, tmp_path, "first", timestamp=OLD)
     second = host(upkeep.replicas, tmp_path, "second", timestamp=OLD)
@@ -78,7 +78,7 @@ async def test_removed_segments_wait_without_holding_retention_up(tmp_path: Path
     assert [name for name in os.listdir(partition.log.directory) if name.endswith(".deleted")] == []
 
 
-async def test_a_look_at_all_partitions_gives_its_turn_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_look_at_all_partitions_lets_other_tasks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """10,000 partitions took a step of 5 ms each second."""
     monkeypatch.setattr(maintenance_module, "PARTITIONS_AT_ONCE", 1)
     monkeypatch.setattr(compaction, "PARTITIONS_AT_ONCE", 1)

@@ -350,19 +350,19 @@ def _directory(path: Path) -> LogDirectory:
 
 async def test_many_new_partitions_leave_turns_to_other_tasks(tmp_path: Path) -> None:
     """A leader of the quorum that opens thousands of logs in one step answers no Fetch meanwhile, and is deposed."""
-    turns = 0
+    rounds = 0
 
     async def other_task() -> None:
-        nonlocal turns
+        nonlocal rounds
         while True:
             await trio.lowlevel.checkpoint()
-            turns += 1
+            rounds += 1
 
     broker = broker_in(tmp_path, 1)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(other_task)
         await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=100))
-        assert turns >= 5
+        assert rounds >= 5
         nursery.cancel_scope.cancel()
     assert len(broker.replicas.partitions["topic"]) == 100
 

@@ -1,4 +1,4 @@
-"""The decoding of a request: at once, or with turns for other tasks if its frame is large."""
+"""The decoding of a request: at once, or in slices if its frame is large."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def metadata(names: int) -> Request:
 
 
 async def test_other_tasks_run_while_a_large_request_is_decoded() -> None:
-    """ "Decode the body of a large frame …, with turns for other tasks.\""""
+    """ "Decode the body of a large frame …, in slices.\""""
     request = metadata(50_000)
     async with steps_of_this_task() as steps:
         await request.decode()

@@ -175,7 +175,7 @@ class Endless(Chunks):
         return len(taken)
 
 
-async def test_a_large_frame_on_a_fast_network_leaves_turns_to_other_tasks() -> None:
+async def test_a_large_frame_on_a_fast_network_lets_other_tasks_run() -> None:
     """64 MB over the loopback device took one step of 50 ms."""
     size = 40 << 20
     transport = Endless([struct.pack(">i", size)])

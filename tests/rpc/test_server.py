@@ -22,8 +22,8 @@ from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
 from kraft.rpc.plane import control_plane
 from kraft.wire.decode_error import DecodeError
 from kraft.world.listen import SocketSettings
+from kraft.world.slices import next_slice
 from kraft.world.transport import PlainTransport
-from kraft.world.turns import give_turn
 from tests.rpc.planes import API_VERSIONS, a_plane, frame, ok, running
 
 
@@ -103,14 +103,14 @@ async def handled_at_each(ticks: Steps | Rounds, *, requests: int, handlers: int
 
 
 async def test_a_handler_takes_queued_requests_until_its_turn_is_over() -> None:
-    """HANDLER_TURN_S: "gives the event loop's turn away after this time, also if more requests are queued"."""
-    handled = await handled_at_each(Steps(), requests=10, handlers=1, turn_s=server.HANDLER_TURN_S * 0.4)
+    """HANDLER_SLICE_S: "lets other tasks run after this time, also if more requests are queued"."""
+    handled = await handled_at_each(Steps(), requests=10, handlers=1, turn_s=server.HANDLER_SLICE_S * 0.4)
     assert handled == [3, 3, 3, 1]
 
 
 async def test_one_of_the_handlers_whose_turn_is_over_continues_in_each_round() -> None:
-    """_Handler: "other tasks wait for one turn, and not for one of each handler"."""
-    first, *others = await handled_at_each(Rounds(), requests=12, handlers=4, turn_s=server.HANDLER_TURN_S * 1.1)
+    """_Handler: "other tasks wait for one slice, and not for one of each handler"."""
+    first, *others = await handled_at_each(Rounds(), requests=12, handlers=4, turn_s=server.HANDLER_SLICE_S * 1.1)
     assert (first, set(others)) == (4, {1})
 
 
@@ -125,10 +125,10 @@ class LongRequests:
     async def __call__(self, request: Request) -> Reply:
         if request.client_id == "long":
             self.begun += 1
-            await give_turn()
+            await next_slice()
             self.working += 1
             while not self.ends.is_set():
-                await give_turn()
+                await next_slice()
             self.working -= 1
         return HeartbeatResponse()
 
@@ -161,8 +161,8 @@ async def test_a_handler_that_left_its_place_takes_no_other_request() -> None:
         nonlocal now_s
         await release.wait()
         if request.client_id == "long":
-            await give_turn()
-        now_s += server.HANDLER_TURN_S
+            await next_slice()
+        now_s += server.HANDLER_SLICE_S
         return HeartbeatResponse()
 
     with trio.fail_after(5):

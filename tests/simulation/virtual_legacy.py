@@ -14,9 +14,9 @@ import trio
 
 from kraft.config.properties import from_mapping
 from kraft.node.zookeeper_node import ZooKeeperNode
-from kraft.simulation.virtual_cluster import FREE, Costs, TimedLine, VirtualNode
+from kraft.simulation.virtual_cluster import FREE, Costs, TimedQueue, VirtualNode
 from kraft.simulation.virtual_network import VirtualNetwork
-from kraft.world.turns import line_of_node
+from kraft.world.slices import queue_of_node
 from kraft.world.world import World
 from kraft.zookeeper import broker_node
 from kraft.zookeeper.operations import Create, Operation, Result, ZnodeChanged
@@ -141,7 +141,7 @@ class VirtualLegacyNode(VirtualNode):
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         self._gone = trio.Event()
         self._process.enter()
-        line_of_node.set(TimedLine(self._process, self.costs))
+        queue_of_node.set(TimedQueue(self._process, self.costs))
         world = attrs.evolve(
             self.network.world(self.host, self.in_thread, self._process.now),
             compute=self.compute,

@@ -19,7 +19,7 @@ import trio
 from kraft.node.node import Node
 from kraft.rpc import server
 from kraft.rpc.channel import Request
-from kraft.simulation.virtual_cluster import TimedLine
+from kraft.simulation.virtual_cluster import TimedQueue
 from tests.simulation.virtual_overload import Outcome, Plan, run_seed
 
 BOUND = 100
@@ -79,16 +79,16 @@ def one_queue_for_both_planes() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def slices_without_turns() -> Iterator[None]:
-    """Long work goes on after each slice, and gives no turn away."""
+def slices_without_a_pause() -> Iterator[None]:
+    """Long work goes on after each slice, and lets no other task run."""
 
-    async def go_on(line: TimedLine) -> None:
+    async def go_on(line: TimedQueue) -> None:
         line.process.work(line.costs.slice_s())
 
-    async def nothing(line: TimedLine, *_: object) -> None:
+    async def nothing(line: TimedQueue, *_: object) -> None:
         pass
 
-    with patch.object(TimedLine, "__aenter__", go_on), patch.object(TimedLine, "__aexit__", nothing):
+    with patch.object(TimedQueue, "__aenter__", go_on), patch.object(TimedQueue, "__aexit__", nothing):
         yield
 
 
@@ -96,22 +96,22 @@ def slices_without_turns() -> Iterator[None]:
 def a_slice_for_each_task() -> Iterator[None]:
     """All tasks with long work continue in each round, and not one of them."""
 
-    async def go_on(line: TimedLine) -> None:
+    async def go_on(line: TimedQueue) -> None:
         line.process.work(line.costs.slice_s())
         await trio.lowlevel.checkpoint()
 
-    async def nothing(line: TimedLine, *_: object) -> None:
+    async def nothing(line: TimedQueue, *_: object) -> None:
         pass
 
-    with patch.object(TimedLine, "__aenter__", go_on), patch.object(TimedLine, "__aexit__", nothing):
+    with patch.object(TimedQueue, "__aenter__", go_on), patch.object(TimedQueue, "__aexit__", nothing):
         yield
 
 
 def handlers_empty_the_queue() -> contextlib.AbstractContextManager[object]:
-    return patch.object(server, "HANDLER_TURN_S", math.inf)
+    return patch.object(server, "HANDLER_SLICE_S", math.inf)
 
 
-def a_turn_for_each_handler() -> contextlib.AbstractContextManager[object]:
+def each_handler_in_each_round() -> contextlib.AbstractContextManager[object]:
     async def this_round(line: trio.Lock) -> None:
         pass
 
@@ -120,10 +120,10 @@ def a_turn_for_each_handler() -> contextlib.AbstractContextManager[object]:
 
 MUTANTS = {
     "one queue for both planes": Mutant("a controller's requests have a queue of their own", one_queue_for_both_planes),
-    "slices without turns": Mutant("long work gives its turn away", slices_without_turns),
+    "slices without a pause": Mutant("long work lets other tasks run", slices_without_a_pause),
     "a slice for each task": Mutant("one task continues in each round", a_slice_for_each_task),
-    "handlers empty the queue": Mutant("a handler gives its turn away", handlers_empty_the_queue),
-    "a turn for each handler": Mutant("one handler continues in each round", a_turn_for_each_handler),
+    "handlers empty the queue": Mutant("a handler lets other tasks run", handlers_empty_the_queue),
+    "each handler in each round": Mutant("one handler continues in each round", each_handler_in_each_round),
     "one request holds the loop": Mutant(
         "no step is longer than the budget", changed=lambda plan: attrs.evolve(plan, longest_request_s=2.5)
     ),

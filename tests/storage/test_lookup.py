@@ -1,4 +1,4 @@
-"""Offsets by timestamp: a search gives its turn away, and the log may change meanwhile."""
+"""Offsets by timestamp: a search lets other tasks run, and the log may change meanwhile."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def one_late(compression: Compression = Compression.NONE, size: int = 1) -> byte
     return bytearray(encode_batch(records, compression=compression))
 
 
-async def test_a_search_in_one_batch_gives_its_turn_away(tmp_path: Path) -> None:
+async def test_a_search_in_one_batch_lets_other_tasks_run(tmp_path: Path) -> None:
     """One look-up into a batch of 982 KB with 110,000 records would hold the event loop for 154 ms."""
     log = open_log(tmp_path, config())
     append(log, one_late())
@@ -40,7 +40,7 @@ async def test_a_search_in_one_batch_gives_its_turn_away(tmp_path: Path) -> None
     assert steps.count >= COUNT // RECORDS_PER_SLICE
 
 
-async def test_a_walk_over_many_batches_gives_its_turn_away(tmp_path: Path) -> None:
+async def test_a_walk_over_many_batches_lets_other_tasks_run(tmp_path: Path) -> None:
     """A topic's ``index.interval.bytes`` may be as large as a segment."""
     log = open_log(tmp_path, config(index_interval_bytes=2**30))
     for _ in range(COUNT):

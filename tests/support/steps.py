@@ -1,4 +1,4 @@
-"""Count how often a task gave its turn away: a bound on its work that does not depend on the machine."""
+"""Count how often a task let others run: a bound on its work that does not depend on the machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import trio
 
 @attrs.define(eq=False)
 class Steps(trio.abc.Instrument):
-    """Counts the steps of one task: a task that never gives its turn away has none inside the block."""
+    """Counts the steps of one task: a task that never lets others run has none inside the block."""
 
     task: trio.lowlevel.Task
     count: int = 0

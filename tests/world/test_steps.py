@@ -45,7 +45,7 @@ async def test_a_step_that_is_seen_twice_is_reported_after_its_end() -> None:
 
 
 async def test_two_steps_of_one_task_are_not_one() -> None:
-    """A task that gives its turn away in time never holds the loop, however often it is seen."""
+    """A task that lets others run in time never holds the loop, however often it is seen."""
     looks = Looks()
     for second in range(10):
         looks.at(second)

@@ -46,7 +46,7 @@ async def test_a_file_slice_arrives_as_its_bytes(tmp_path: Path) -> None:
     assert received == b"head" + content[1000:2_001_000] + b"tail"
 
 
-async def test_a_file_slice_for_a_fast_peer_leaves_turns_to_other_tasks(
+async def test_a_file_slice_for_a_fast_peer_lets_other_tasks_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The socket of a peer that reads as fast as the file is sent never fills."""

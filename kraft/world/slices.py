@@ -1,7 +1,7 @@
-"""Long work gives the event loop's turn away, in slices of a few milliseconds.
+"""Long work lets other tasks of the event loop run after each slice of a few milliseconds.
 
 One loop runs everything: the quorum's heartbeats, the groups, every connection. A task that works for longer than a few
-milliseconds awaits :meth:`Turns.spend` between its steps, or yields its costs to :func:`in_slices`. Slices are counted
+milliseconds awaits :meth:`Slices.spend` between its steps, or yields its costs to :func:`in_slices`. Slices are counted
 and not timed, so a simulated run repeats them.
 """
 
@@ -20,28 +20,29 @@ SLICE_BYTES: Final = 32 * 1024
 T = TypeVar("T")
 
 
-class NodeLine(Protocol):
+class NodeQueue(Protocol):
     """Lets in one of the tasks of a simulated node that wait for their next slice."""
 
     async def __aenter__(self) -> None: ...
     async def __aexit__(self, *_: object) -> None: ...
-    def another(self) -> NodeLine:
-        """Return a second line of the same node."""
+    def another(self) -> NodeQueue:
+        """Return a second queue of the same node."""
         ...
 
 
-Line = NodeLine | trio.Lock
+SliceQueue = NodeQueue | trio.Lock
 
-line_of_node: Final[ContextVar[Line | None]] = ContextVar("line of node", default=None)
-"""The line of the running task, if it is not that of the event loop. A simulation sets it, because its nodes share an
-event loop, and :func:`in_another_line` does.
+queue_of_node: Final[ContextVar[SliceQueue | None]] = ContextVar("queue of node", default=None)
+"""Where the running task waits for its next slice, if that is not the queue of the event loop.
+
+A simulation sets it, because its nodes share an event loop. So does :func:`in_another_queue`.
 """
 before_long_work: Final[ContextVar[Callable[[], Awaitable[None]] | None]] = ContextVar("before long work", default=None)
-"""Awaited by the running task each time that it gives its turn away. A handler of requests leaves its place to another
-one there, so that short requests do not wait for the end of its long one.
+"""Awaited by the running task after each of its slices. A handler of requests leaves its place to another one there, so
+that short requests do not wait for the end of its long one.
 """
-_line: Final = trio.lowlevel.RunVar[trio.Lock]("kraft.world.turns")
-_pause: Final = trio.lowlevel.RunVar["_Pause"]("kraft.world.turns: pause")
+_queue: Final = trio.lowlevel.RunVar[trio.Lock]("kraft.world.slices")
+_pause: Final = trio.lowlevel.RunVar["_Pause"]("kraft.world.slices: pause")
 _PAUSE: Final = 2
 """The rest of the round of the call, and the next one."""
 _LONGEST_PAUSE: Final = 8
@@ -55,7 +56,7 @@ class _Pause:
         self.rounds = 0
 
 
-async def give_turn() -> None:
+async def next_slice() -> None:
     """Let the other tasks run, then continue.
 
     Of all tasks that call this, one continues in each round of the scheduler. So another task waits for one slice, and
@@ -65,7 +66,7 @@ async def give_turn() -> None:
     if before is not None:
         await before()
     # A free lock is acquired with a checkpoint, and a taken one when its owner releases it, a round later.
-    async with line_of_node.get() or _line_of_loop():
+    async with queue_of_node.get() or _queue_of_loop():
         pause = _pause_of_loop()
         for _ in range(_LONGEST_PAUSE):
             if pause.rounds == 0:
@@ -82,26 +83,27 @@ def pause_long_work() -> None:
 
 
 @contextmanager
-def in_another_line() -> Iterator[None]:
+def in_another_queue() -> Iterator[None]:
     """Let the tasks that start in the block wait for each other's slices only, and not for those of all other tasks.
 
     For work that must not wait for the long work of clients. In each round one more task continues.
     """
-    line = line_of_node.get()
-    token = line_of_node.set(line.another() if line is not None and not isinstance(line, trio.Lock) else trio.Lock())
+    queue = queue_of_node.get()
+    another = trio.Lock() if queue is None or isinstance(queue, trio.Lock) else queue.another()
+    token = queue_of_node.set(another)
     try:
         yield
     finally:
-        line_of_node.reset(token)
+        queue_of_node.reset(token)
 
 
-def _line_of_loop() -> Line:
+def _queue_of_loop() -> SliceQueue:
     try:
-        return _line.get()
+        return _queue.get()
     except LookupError:
-        line = trio.Lock()
-        _line.set(line)
-        return line
+        queue = trio.Lock()
+        _queue.set(queue)
+        return queue
 
 
 def _pause_of_loop() -> _Pause:
@@ -113,10 +115,10 @@ def _pause_of_loop() -> _Pause:
         return pause
 
 
-class Turns:
+class Slices:
     """The slices of one piece of work: ``every`` is the cost of a slice, in the unit that the caller chooses.
 
-    The first slice is an eighth of that, or ``first``. It is not in line with other slices, so many requests that
+    The first slice is an eighth of that, or ``first``. It does not wait for other slices, so many requests that
     arrive together begin in the same round of the scheduler.
 
     State that the work reads may change at each ``spend``, as at any ``await``.
@@ -129,22 +131,22 @@ class Turns:
         self._left = every >> 3 if first is None else first
 
     async def spend(self, cost: int = 1) -> None:
-        """Count the cost of one step, and give the turn away if the slice is used up."""
+        """Count the cost of one step, and let other tasks run if the slice is used up."""
         self._left -= cost
         if self._left <= 0:
             self._left = self._every
-            await give_turn()
+            await next_slice()
 
 
-async def in_slices(work: Generator[int, None, T], every: int | Turns = SLICE_BYTES) -> T:
-    """Run ``work``, which yields the costs of its steps, and give the turn away after each slice. Return its result.
+async def in_slices(work: Generator[int, None, T], every: int | Slices = SLICE_BYTES) -> T:
+    """Run ``work``, which yields the costs of its steps, and let other tasks run after each slice. Return its result.
 
     ``every`` is the cost of a slice, or the slices that this work shares with other work of its caller.
     """
-    turns = every if isinstance(every, Turns) else Turns(every)
+    slices = every if isinstance(every, Slices) else Slices(every)
     while True:
         try:
             cost = next(work)
         except StopIteration as end:
             return cast(T, end.value)
-        await turns.spend(cost)
+        await slices.spend(cost)

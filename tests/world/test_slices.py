@@ -6,25 +6,25 @@ from collections.abc import Generator
 
 import trio
 
-from kraft.world.turns import (
-    Turns,
+from kraft.world.slices import (
+    Slices,
     before_long_work,
-    give_turn,
-    in_another_line,
+    in_another_queue,
     in_slices,
-    line_of_node,
+    next_slice,
     pause_long_work,
+    queue_of_node,
 )
 from tests.support.rounds import Rounds
 from tests.support.steps import steps_of_this_task
 
 
 async def test_each_slice_ends_with_a_turn_for_other_tasks() -> None:
-    """Turns: "The first slice is an eighth of that", Turns.spend: "give the turn away if the slice is used up"."""
-    turns = Turns(16)
+    """Slices: "The first slice is an eighth of that", Slices.spend: "let other tasks run if the slice is used up"."""
+    slices = Slices(16)
     async with steps_of_this_task() as steps:
         for number in range(1, 60):
-            await turns.spend()
+            await slices.spend()
             assert steps.count == (number + 14) // 16
 
 
@@ -41,7 +41,7 @@ async def test_the_costs_fill_the_slices() -> None:
 
 
 async def test_a_task_that_has_more_than_its_first_slice_is_told_before_it_waits() -> None:
-    """before_long_work: "Awaited by the running task each time that it gives its turn away"."""
+    """before_long_work: "Awaited by the running task after each of its slices"."""
     told = 0
 
     async def tell() -> None:
@@ -50,11 +50,11 @@ async def test_a_task_that_has_more_than_its_first_slice_is_told_before_it_waits
 
     async def work() -> None:
         before_long_work.set(tell)
-        turns = Turns(8)
+        slices = Slices(8)
         assert told == 0
-        await turns.spend()
+        await slices.spend()
         assert told == 1
-        await turns.spend(8)
+        await slices.spend(8)
         assert told == 2
 
     async with trio.open_nursery() as nursery:
@@ -68,7 +68,7 @@ async def test_one_of_many_long_tasks_continues_in_each_round() -> None:
     async def long_work() -> None:
         nonlocal slices
         for _ in range(20):
-            await give_turn()
+            await next_slice()
             slices += 1
 
     async with trio.open_nursery() as nursery:
@@ -81,23 +81,23 @@ async def test_one_of_many_long_tasks_continues_in_each_round() -> None:
 
 
 async def test_nodes_with_lines_of_their_own_do_not_wait_for_each_other() -> None:
-    """line_of_node: a simulation runs several nodes in one event loop."""
+    """queue_of_node: a simulation runs several nodes in one event loop."""
     held = trio.Lock()
     await held.acquire()
 
     async def waits_for_ever() -> None:
-        line_of_node.set(held)
-        await give_turn()
+        queue_of_node.set(held)
+        await next_slice()
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(waits_for_ever)
         with trio.fail_after(5):
-            await give_turn()
-            await give_turn()
+            await next_slice()
+            await next_slice()
         nursery.cancel_scope.cancel()
 
 
-async def test_work_in_another_line_does_not_wait_for_the_long_work_of_others() -> None:
+async def test_work_in_another_queue_does_not_wait_for_the_long_work_of_others() -> None:
     """KIP-291: the requests of a controller do not queue behind those of clients. Ten clients take ten rounds to have a
     slice each.
     """
@@ -106,13 +106,13 @@ async def test_work_in_another_line_does_not_wait_for_the_long_work_of_others() 
 
     async def long_work(name: str) -> None:
         for _ in range(5):
-            await give_turn()
+            await next_slice()
         finished_after[name] = rounds
 
     async with trio.open_nursery() as nursery:
         for _ in range(10):
             nursery.start_soon(long_work, "client")
-        with in_another_line():
+        with in_another_queue():
             nursery.start_soon(long_work, "controller")
         while not all(finished_after.values()):
             await trio.lowlevel.checkpoint()
@@ -121,12 +121,12 @@ async def test_work_in_another_line_does_not_wait_for_the_long_work_of_others() 
     assert finished_after["client"] > 40
 
 
-async def test_a_cancelled_task_leaves_the_line() -> None:
+async def test_a_cancelled_task_leaves_the_queue() -> None:
     """A task that is cancelled before it continues does not hold up the others."""
 
     async def long_work() -> None:
         while True:
-            await give_turn()
+            await next_slice()
 
     async with trio.open_nursery() as nursery:
         for _ in range(3):
@@ -134,7 +134,7 @@ async def test_a_cancelled_task_leaves_the_line() -> None:
         await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()
     with trio.fail_after(5):
-        await give_turn()
+        await next_slice()
 
 
 async def test_long_work_pauses_while_a_request_of_the_control_plane_goes_on() -> None:
@@ -144,7 +144,7 @@ async def test_long_work_pauses_while_a_request_of_the_control_plane_goes_on() -
     async def long_work() -> None:
         while True:
             slices.append(rounds.now)
-            await give_turn()
+            await next_slice()
 
     with Rounds() as rounds:
         async with trio.open_nursery() as nursery:
@@ -168,7 +168,7 @@ async def test_requests_of_the_control_plane_do_not_stop_long_work() -> None:
         nonlocal slices
         while True:
             slices += 1
-            await give_turn()
+            await next_slice()
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(long_work)
