@@ -106,7 +106,7 @@ def encode_batch(
         base_sequence,
         len(records),
     )
-    return _join(base_offset, leader_epoch, checked, compress(compression, payload, compression_level))
+    return b"".join(_parts(base_offset, leader_epoch, checked, compress(compression, payload, compression_level)))
 
 
 def encode_pairs(
@@ -141,7 +141,7 @@ def encode_pairs(
     attributes = (CONTROL_BIT if control else 0) | (TRANSACTIONAL_BIT if producer_id != NO_PRODUCER_ID else 0)
     producer = producer_id, producer_epoch, NO_SEQUENCE
     checked = CHECKED.pack(attributes, count - 1, timestamp_ms, timestamp_ms, *producer, count)
-    return _join(base_offset, leader_epoch, checked, payload)
+    return b"".join(_parts(base_offset, leader_epoch, checked, payload))
 
 
 def read_records(buffer: Buffer, position: int, header: BatchHeader, *, max_bytes: int) -> Iterator[Record]:
@@ -152,17 +152,20 @@ def read_records(buffer: Buffer, position: int, header: BatchHeader, *, max_byte
     return decode_records(bytes(batch_payload(buffer, position, header, max_bytes)), header)
 
 
-def recompress(payload: Buffer, header: BatchHeader, compression: Compression, level: int | None = None) -> bytes:
-    """Return the batch of this header and these encoded records in another codec (the topic's ``compression.type``)."""
+def recompress(payload: Buffer, header: BatchHeader, compression: Compression, level: int | None = None) -> bytearray:
+    """Return the batch of this header and these encoded records in another codec (the topic's ``compression.type``).
+
+    It may be changed: the leader writes offsets into it.
+    """
     base_offset, _, leader_epoch, _, _, attributes, *fields = header
     checked = CHECKED.pack(attributes & ~CODEC_BITS | compression, *fields)
-    return _join(base_offset, leader_epoch, checked, compress(compression, payload, level))
+    return bytearray().join(_parts(base_offset, leader_epoch, checked, compress(compression, payload, level)))
 
 
-def _join(base_offset: int, leader_epoch: int, checked: bytes, payload: Buffer) -> bytes:
-    """Join the checksummed fields and the compressed records to one batch, with its length and checksum."""
+def _parts(base_offset: int, leader_epoch: int, checked: bytes, payload: Buffer) -> tuple[bytes, bytes, Buffer]:
+    """Return the parts of one batch: its length and checksum, the checksummed fields, and the compressed records."""
     length, crc = MINIMUM_LENGTH + len(payload), checksum(checked, payload)
-    return b"".join((UNCHECKED.pack(base_offset, length, leader_epoch, MAGIC, crc), checked, payload))
+    return UNCHECKED.pack(base_offset, length, leader_epoch, MAGIC, crc), checked, payload
 
 
 def batch_payload(buffer: Buffer, position: int, header: BatchHeader, max_bytes: int) -> Buffer:

@@ -142,7 +142,7 @@ class LongAppend:
         try:
             async with opening as payload:
                 if self.check is not None:
-                    content = payload if isinstance(payload, bytes) else (await _copied(payload)).getvalue()
+                    content = payload if isinstance(payload, bytes) else await _copied(payload)
                     await self._checked(self.check, content)
                 if self.codec is self.header.compression:
                     return self.buffer
@@ -160,8 +160,8 @@ class LongAppend:
     async def _recompressed(self, payload: Buffer, world: World) -> Buffer:
         if len(payload) <= SMALL_BYTES:
             return recompress(payload, self.header, self.codec, self.level)
-        compressed = await world.compute(recompress, payload, self.header, self.codec, self.level)
-        return (await _copied(compressed)).getbuffer()
+        batch: bytearray = await world.compute(recompress, payload, self.header, self.codec, self.level)
+        return batch
 
 
 def _duplicate(partition: HostedPartition, header: BatchHeader) -> AppendInfo | None:
@@ -176,14 +176,14 @@ def _duplicate(partition: HostedPartition, header: BatchHeader) -> AppendInfo | 
     return AppendInfo(batch.first_offset, batch.last_offset, batch.timestamp_ms, partition.log.log_start_offset)
 
 
-async def _copied(data: Buffer) -> BytesIO:
+async def _copied(data: Buffer) -> bytes:
     """Return a copy, made in pieces: a large one takes almost as long as its write."""
     copy = BytesIO()
     for start in range(0, len(data), AT_ONCE_BYTES):
         if start:
             await next_slice()
         copy.write(memoryview(data)[start : start + AT_ONCE_BYTES])
-    return copy
+    return copy.getvalue()
 
 
 def _writable(buffer: Buffer) -> WritableBuffer:
