@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from typing import Generic
 
@@ -20,10 +21,14 @@ def refusal(failure: Exception) -> KafkaError:
 
 @attrs.frozen(eq=False)
 class Dispatcher(Generic[Context]):
-    """Calls the handler of each request, and makes the API's error response from a KafkaError."""
+    """Calls the handler of each request, and makes the API's error response from a KafkaError.
+
+    ``handle`` raises the errors in ``raised`` instead.
+    """
 
     handlers: Handlers[Context]
     context: Context
+    raised: Collection[ErrorCode] = ()
 
     async def handle(self, request: Request) -> Reply:
         is_large = len(request.frame) >= LARGE_FRAME_BYTES
@@ -38,6 +43,8 @@ class Dispatcher(Generic[Context]):
         try:
             reply = await api.handle(self.context, request, message)
         except KafkaError as refused:
+            if refused.code in self.raised:
+                raise
             reply = api.error(message, request.response_version, refused.code, refused.message)
         return reply
 

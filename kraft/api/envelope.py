@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import ipaddress
 import struct
+from functools import partial
 from typing import cast
 
 from kraft.api.context import ControllerContext
-from kraft.api.dispatcher import refusal
+from kraft.api.dispatcher import Dispatcher, refusal
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.api.table import FORWARDABLE, OFFERED
 from kraft.messages.default_principal_data import DefaultPrincipalData
 from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.envelope_response import EnvelopeResponse
 from kraft.messages.registry import ApiKey
-from kraft.rpc.channel import LARGE_FRAME_BYTES, ConnectionInfo, Parked, Reply, Request, ResponseAction
+from kraft.rpc.channel import ConnectionInfo, Parked, Reply, Request, ResponseAction, response_of
 from kraft.rpc.connection import error_reply
 from kraft.rpc.header import encode_response, parse_request
 from kraft.wire.codec import decode
@@ -44,31 +45,27 @@ _FRAME_LENGTH_BYTES = 4
 
 
 async def at_controller(controller: ControllerContext, request: Request, message: EnvelopeRequest) -> Reply:
-    inner = unwrap_request(message, request.connection)
-    api = await controller.handlers.of(inner)
+    inner = request.inner = unwrap_request(message, request.connection)
+    inner.room = request.room
+    dispatcher = Dispatcher(controller.handlers, controller, raised=(ErrorCode.NOT_CONTROLLER,))
     try:
-        if len(inner.frame) >= LARGE_FRAME_BYTES:
-            await inner.decode()
-        body = inner.message()
+        reply = await dispatcher.handle(inner)
     except DecodeError as malformed:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, str(malformed)) from malformed
+    return Parked(partial(_wrapped, inner, reply, dispatcher))
 
-    def error_response(_: Request, failure: Exception) -> Message:
-        refused = refusal(failure)
-        return api.error(body, inner.response_version, refused.code, refused.message)
 
-    async def answer() -> EnvelopeResponse | ResponseAction:
-        try:
-            reply = await api.handle(controller, inner, body)
-            if isinstance(reply, Parked):
-                reply = await reply.wait()
-        except Exception as failure:
-            if refusal(failure).code is ErrorCode.NOT_CONTROLLER:
-                raise
-            reply = error_reply(inner, failure, error_response)
-        return reply if isinstance(reply, ResponseAction) else await wrap_response(inner, reply)
-
-    return Parked(answer)
+async def _wrapped(
+    inner: Request, reply: Reply, dispatcher: Dispatcher[ControllerContext]
+) -> EnvelopeResponse | ResponseAction:
+    """Return the response of the controller in an Envelope. Raises KafkaError NOT_CONTROLLER."""
+    try:
+        response = await response_of(reply)
+    except Exception as failure:
+        if refusal(failure).code in dispatcher.raised:
+            raise
+        response = error_reply(inner, failure, dispatcher.error_response)
+    return response if isinstance(response, ResponseAction) else await wrap_response(inner, response)
 
 
 def unwrap_request(envelope: EnvelopeRequest, connection: ConnectionInfo) -> Request:

@@ -134,6 +134,8 @@ class Request:
     """When its connection had the response; later than ``resumed_at`` only for a parked reply."""
     room: MemoryPool | None = None
     """Where the elements of a large request are counted, until :meth:`release`."""
+    inner: Request | None = attrs.field(default=None, init=False, repr=False)
+    """The client's request, if this one is an Envelope. It is released with the Envelope."""
     _message: Message | None = attrs.field(default=None, init=False, repr=False)
     _elements: int = attrs.field(default=0, init=False)
     _taken: int = attrs.field(default=0, init=False)
@@ -196,12 +198,13 @@ class Request:
     @property
     def is_large(self) -> bool:
         """Whether the body was decoded in steps, into many elements."""
-        return self._elements > UNCOUNTED_ELEMENTS
+        return self._elements > UNCOUNTED_ELEMENTS or (self.inner is not None and self.inner.is_large)
 
     def forget(self) -> list[Message]:
         """Forget the body and the reply. Return the body, if it was decoded, for its last owner."""
         message, self._message, self._reply = self._message, None, _PENDING
-        return [] if message is None else [message]
+        messages = [] if message is None else [message]
+        return messages if self.inner is None else [*messages, *self.inner.forget()]
 
     def release(self) -> None:
         """Forget the body and the reply, because the response is encoded or the connection has ended.
@@ -212,6 +215,8 @@ class Request:
         if self.room is not None and self._taken:
             self.room.give_back(self._taken)
         self.room = None
+        if self.inner is not None:
+            self.inner.release()
 
     def complete(self, reply: Reply) -> None:
         """Give the reply to the connection, once. A connection that has ended drops it."""

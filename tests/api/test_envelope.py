@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
-from kraft.api.envelope import unwrap_request
+from kraft.api.envelope import at_controller, unwrap_request
 from kraft.api.forwarding import unwrap_response, wrap_request
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -16,8 +17,9 @@ from kraft.messages.describe_quorum_request import DescribeQuorumRequest, Partit
 from kraft.messages.envelope_request import EnvelopeRequest
 from kraft.messages.registry import request_header_version
 from kraft.metadata.steps import finished
-from kraft.rpc.channel import ConnectionInfo, Request
+from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.rpc.header import parse_request
+from kraft.rpc.memory_pool import MemoryPool
 from kraft.wire.codec import decode_in_steps, encode
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
@@ -25,6 +27,7 @@ from tests.api.serving import Serving
 
 CLIENT = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "10.1.2.3", 5000, "10.1.2.3:5000", principal="User:alice")
 CREATE = CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1)])
+MANY = CreateTopicsRequest(topics=[CreatableTopic(f"topic-{number}", 1, 1) for number in range(1_100)])
 DESCRIBE = DescribeQuorumRequest([TopicData("__cluster_metadata", [PartitionData(0)])])
 
 
@@ -60,27 +63,63 @@ async def test_the_envelope_has_the_error_not_controller(standby: Serving, messa
     assert refused.value.code is ErrorCode.NOT_CONTROLLER
 
 
-async def test_the_request_inside_is_decoded_once(active: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_large_request_inside_is_decoded_once(active: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if its answer is an error that comes late."""
     decoded: list[int] = []
-    monkeypatch.setattr(Request, "message", _counted(Request.message, decoded))
+    decode = Request.decode
+
+    async def counted(request: Request) -> None:
+        decoded.append(request.api_key)
+        await decode(request)
 
     async def late(*_: Any) -> Any:
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT)
 
+    monkeypatch.setattr(Request, "decode", counted)
     monkeypatch.setattr(type(active.plane.controller), "request", late)
-    request = received(CREATE, 7)
+    request = received(MANY, 7)
     answer: Any = await unwrap_response(request, await active.ask(wrap_request(request)))
-    assert [topic.error_code for topic in answer.topics] == [ErrorCode.REQUEST_TIMED_OUT]
+    assert {topic.error_code for topic in answer.topics} == {ErrorCode.REQUEST_TIMED_OUT}
     assert decoded.count(CREATE.API_KEY) == 1
 
 
-def _counted(message: Callable[[Request], Message], keys: list[int]) -> Callable[[Request], Message]:
-    def counted(request: Request) -> Message:
-        keys.append(request.api_key)
-        return message(request)
+async def test_a_large_request_inside_waits_for_the_memory_of_others(active: Serving) -> None:
+    """As one that comes without an Envelope. It is released with the Envelope."""
+    envelope, pool = wrap_request(received(MANY, 7)), MemoryPool(1)
+    outer = received(envelope, 0)
+    outer.room = pool
+    pool.take(1)
+    reply = await at_controller(active.plane, outer, envelope)
+    assert isinstance(reply, Parked)
+    responses: list[Any] = []
 
-    return counted
+    async def respond() -> None:
+        responses.append(await reply.wait())
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(respond)
+        await trio.testing.wait_all_tasks_blocked()
+        assert responses == []
+        pool.give_back(1)
+        with trio.fail_after(30):
+            while not responses:
+                await trio.testing.wait_all_tasks_blocked()
+    assert not responses[0].error_code
+    assert pool.used == len(MANY.topics)
+    assert outer.is_large
+    outer.release()
+    assert pool.used == 0
+
+
+async def test_a_request_inside_whose_connection_has_ended_counts_nothing(active: Serving) -> None:
+    """Nobody waits for the reply then, so nobody would give the memory back later."""
+    envelope, pool = wrap_request(received(MANY, 7)), MemoryPool(1)
+    outer = received(envelope, 0)
+    outer.room = pool
+    await at_controller(active.plane, outer, envelope)
+    assert pool.used > 0
+    outer.release()
+    assert pool.used == 0
 
 
 def test_the_client_is_known_on_the_other_side() -> None:
