@@ -42,7 +42,7 @@ _ABSENT = """## Not there
 These APIs of Apache Kafka 4.3 are not served, or not at each listener that Kafka has them at:
 """
 _TOKENS = "delegation tokens (KIP-48) need SASL"
-_TELEMETRY = "no plugin receives the metrics of clients (KIP-714); their subscriptions can be configured"
+_TELEMETRY = "as Apache Kafka without a plugin for metrics of clients (KIP-714); subscriptions can be configured"
 _STREAMS = "streams groups (KIP-1071) are missing"
 ABSENT = {
     38: ("CreateDelegationToken", _TOKENS),
