@@ -105,7 +105,7 @@ class AcceptedSettings:
         30_000,
         "How long a broker goes on whose controller does not know of a failed directory.",
         limit=at_least(1),
-        not_honoured="it goes on, and tells the controller again",
+        not_honoured="it goes on, and repeats its request to the controller",
     )
     cordoned_log_dirs: tuple[str, ...] = words(
         (), "Directories that get no new replicas (KIP-1066).", not_honoured="every directory gets replicas"

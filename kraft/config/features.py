@@ -43,10 +43,8 @@ MAX_METADATA_LEVEL = 30
 #: The level of a new cluster: the highest one that nodes of Apache Kafka 3.9 may join. It can be upgraded at any time.
 DEFAULT_METADATA_LEVEL = 21
 
-#: The features that a node registers and reports: (lowest, highest level). A level is here once everything that it
-#: allows is served. kraft.version 0 means static voters, group.version 1 allows consumer groups of KIP-848,
-#: transaction.version 2 bumps the producer epoch at the end of each transaction (KIP-890), share.version 1 allows share
-#: groups (KIP-932).
+#: The features that a node registers and reports: (lowest, highest level). A node serves all that a level here allows:
+#: static voters (kraft.version 0), KIP-848 (group.version 1), KIP-890 (transaction.version), KIP-932 (share.version).
 SUPPORTED_FEATURES: dict[str, tuple[int, int]] = {
     METADATA_VERSION: (MIN_METADATA_LEVEL, MAX_METADATA_LEVEL),
     KRAFT_VERSION: (0, 0),

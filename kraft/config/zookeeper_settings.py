@@ -21,7 +21,7 @@ class ZooKeeperSettings:
     )
     zookeeper_session_timeout_ms: int = integer(
         18_000,
-        "ZooKeeper removes the registration of a broker that it did not hear from for this long.",
+        "ZooKeeper removes the registration of a broker that sends it nothing for this long.",
         importance=Importance.HIGH,
         limit=at_least(1),
     )

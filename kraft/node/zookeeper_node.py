@@ -10,8 +10,8 @@ The lifetimes, outermost first::
           data plane                the other listeners; without a control plane the controller's requests come here
 
 The planes listen before the broker registers, because a registration has the bound ports. The controller sends its
-requests to its own broker by the same listener as to the others, and a broker its requests to itself, if it is the
-controller.
+requests to its own broker by the same listener as to the others. A broker that is the controller sends its requests to
+itself.
 """
 
 from __future__ import annotations

@@ -194,8 +194,8 @@ class Monitor:
     def may_lose(self, node: Observed) -> bool:
         """Return whether the quorum survives the loss of a node's disk.
 
-        That needs an elected leader of its newest epoch other than the node, and a majority of other voters that know
-        that epoch and hold all committed records.
+        Another node must be the elected leader of its newest epoch. A majority of other voters must know that epoch and
+        hold all committed records.
         """
         history = self.history
         if node.node_id not in history.voters:

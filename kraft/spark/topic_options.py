@@ -1,7 +1,7 @@
 """The options of ``format("kraft")``: those of Spark's Kafka connector, with its names and defaults.
 
-An option of the other direction (a sink's option at a source) is accepted and has no effect, as at the connector, so
-that a job can keep its options in one place.
+An option of the other direction (a sink's option at a source) is accepted and has no effect, as at the connector. So a
+job can keep its options in one place.
 """
 
 from __future__ import annotations

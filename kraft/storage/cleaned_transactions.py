@@ -2,7 +2,7 @@
 
 Records of an aborted transaction are removed at once. A marker stays while its transaction has records, because it
 shows consumers the end of the transaction. Later it stays for ``delete.retention.ms``, as a tombstone does (KIP-534).
-The index of a segment keeps an abort as long as the walk met records of it.
+The index of a segment keeps an aborted transaction if the walk found records of it.
 """
 
 from __future__ import annotations

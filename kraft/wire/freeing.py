@@ -1,7 +1,7 @@
 """Free large messages and their bytes in steps.
 
-The interpreter frees the hundred thousand structures of a large message in one go, and the system takes back the pages
-of 50 MB of bytes in one. That takes up to 30 ms and 8 ms, and no task runs meanwhile.
+The interpreter frees the hundred thousand structures of a large message in one step of up to 30 ms. The system takes
+back the pages of 50 MB of bytes in one of 8 ms. No task runs meanwhile.
 """
 
 from __future__ import annotations

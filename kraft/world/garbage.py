@@ -4,8 +4,8 @@ A full collection looks at every object that may be part of a cycle, and no task
 partitions of 5,000 topics are 240,000 such objects, and they live as long as their topics. So the objects that survive
 a long full collection are frozen: later collections skip them.
 
-After each freeze an empty full collection follows: Python begins the next one only once a quarter as many objects are
-new as the last one has left, and would count those that are frozen since.
+After each freeze an empty full collection follows. Python begins a full collection once the new objects are a quarter
+of those that the last one left. Without the empty one it would compare them with objects that are frozen since.
 
 A frozen object is still freed with its last reference. Only a cycle that becomes garbage after it was frozen would
 remain. A node must therefore make no cycles of objects that live long; a test of its traffic finds them.

@@ -457,7 +457,7 @@ MUTANTS = {
     "leads on after a restart": Mutant("a restarted leader leads no more", core, "_first_state", leads_on),
     "asks for ever": Mutant("the Prospective state ends", voting, "give_way", asks_for_ever),
     "cuts what is committed": Mutant("committed records are never truncated", follower, "_cut", cuts_anything),
-    "tells what it remembers": Mutant(
+    "answers from the former epoch": Mutant(
         "no high watermark before one's own epoch commits", leader, "_high_watermark", tells_what_it_remembers
     ),
     "resigns over one silent voter": Mutant("a majority is enough", leader, "note_contact", needs_all),

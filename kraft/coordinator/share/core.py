@@ -1,8 +1,8 @@
 """The pure coordinator of the share partitions of one partition of ``__share_group_state``.
 
 ``now`` is the wall clock in seconds. The leader of a topic's partition reads the state of each share group here and
-writes the deliveries that it completes. Two epochs fence: the leader epoch of the partition, so that an earlier leader
-writes nothing more, and the state epoch, which the group coordinator raises when it initialises the state again.
+writes the deliveries that it completes. Two epochs fence. The leader epoch of the partition stops the writes of an
+earlier leader. The group coordinator raises the state epoch when it initialises the state again.
 
 A decision counts at once, and the runtime replies from it once it is committed.
 """

@@ -513,7 +513,7 @@ _ANSWERS = (
             Column("failed", "bigint", "Number of seeds that broke an invariant."),
             Column("invariants", "map<string,bigint>", "The broken invariants, each with its number of seeds."),
             Column("run_again", "bigint", "Number of seeds that ran again in another task."),
-            Column("disagreed", "bigint", "Those of which the second run had another trace."),
+            Column("disagreed", "bigint", "The seeds whose second run had another trace."),
             Column("events", "bigint", "Sum of the events."),
             Column("committed", "bigint", "Sum of the committed records."),
             Column("simulated_seconds", "double", "Sum of the simulated times."),

@@ -43,9 +43,9 @@ class TimedRequest:
 class Move:
     """The leadership of a partition moves from one broker to another. Times in milliseconds since the epoch.
 
-    ``asked_ms`` is the time of the ElectLeaders request, ``acknowledged_ms`` that of the first acknowledgement of the
-    new leader which a producer received, and ``known_ms`` that of the first Metadata response with the new leader,
-    from the last of the brokers.
+    ``asked_ms`` is the time of the ElectLeaders request. At ``acknowledged_ms`` a producer received the first
+    acknowledgement of the new leader. At ``known_ms`` the last of the brokers had the new leader in its Metadata
+    response.
     """
 
     partition: int
