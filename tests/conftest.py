@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import threading
+import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -31,6 +32,7 @@ GC_THRESHOLDS = 5_000, 10, 10
 HANG = "a tool hung"
 _hangs: list[str] = []
 CARD = pytest.StashKey[ReportCard]()
+_start_s = time.monotonic()
 _durations = Durations()
 
 # The suite has the same examples on every run, so that a red run is about the tested change. A search has new ones:
@@ -173,13 +175,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    _durations.add(report.nodeid, report.duration, interop="interop" in report.keywords)
+    _durations.add(report.nodeid, report.duration, report.keywords)
     if report.when == "teardown":  # the last report of a test has the properties of all its phases
         _hangs.extend(f"{report.nodeid}: {text}" for name, text in report.user_properties if name == HANG)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    lines = list(_durations.lines())
+    lines = list(_durations.lines(time.monotonic() - _start_s))
     if lines:
         terminalreporter.section("seconds of each tier, and its slowest tests")
         terminalreporter.write("\n".join([*lines, ""]))

@@ -42,9 +42,3 @@ def test_a_first_api(tmp_path: Path) -> None:
             printed += "".join(run(line, tmp_path) for line in text.splitlines())
     assert re.search(r"[1-9]\d* passed", printed)
     assert "| 41 | [DescribeDelegationToken]" in (tmp_path / "docs" / "apis.md").read_text()
-
-
-def test_its_links_lead_somewhere() -> None:
-    links = [link for link in re.findall(r"\]\(([^)#]+)\)", TEXT) if "://" not in link]
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []

@@ -100,9 +100,3 @@ def test_the_election_is_that_of_the_example() -> None:
     command, *lines = block("console", "examples/06").splitlines()
     printed = (ROOT / command.split()[-1]).with_suffix(".out").read_text().splitlines()
     assert [line for line in lines if line != " …" and line not in printed] == []
-
-
-def test_its_links_lead_somewhere() -> None:
-    links = [link for link in re.findall(r"\]\(([^)#]+)\)", README) if "://" not in link]
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
