@@ -152,6 +152,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
             for name, value in item.user_properties:
                 if name == "client_version":
                     card.versions[mark.args[0]] = str(value)
+    # The keywords of a report have the names of its directories, too, and one is called "zookeeper".
+    report.__dict__["marks"] = sorted({mark.name for mark in item.iter_markers()})
     return report
 
 
@@ -175,7 +177,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    _durations.add(report.nodeid, report.duration, report.keywords)
+    _durations.add(report.nodeid, report.duration, getattr(report, "marks", ()))
     if report.when == "teardown":  # the last report of a test has the properties of all its phases
         _hangs.extend(f"{report.nodeid}: {text}" for name, text in report.user_properties if name == HANG)
 

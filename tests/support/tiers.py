@@ -52,11 +52,10 @@ ROOMS = {
             *("request_log", "rpc", "storage", "world"),
         ),
         SIMULATION: ("simulation",),
-        TOOLS: ("cli", "client", "clients", "differential", "story", "testing"),
+        TOOLS: ("cli", "client", "clients", "differential", "interop", "story", "testing"),
         PROCESS: ("process",),
         LEGACY: ("zookeeper",),
         HARNESS: ("abuse", "bench", "experiment", "fuzz", "support", "transactions_workload"),
-        INTEROP: ("interop",),
         SPARK: ("spark",),
     }.items()
     for room in rooms
