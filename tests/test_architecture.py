@@ -1,5 +1,5 @@
 """docs/architecture.md and its chapters are true of the folders, the nurseries and the modules that they name;
-docs/glossary.md of its owners."""
+docs/glossary.md of its owners. The folders of tests mirror those of the package."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kraft.config.broker import BROKER_CONFIGS
+from tests.support.mirror import ELSEWHERE
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "kraft"
+TESTS = ROOT / "tests"
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 CHAPTERS = [path.read_text() for path in sorted((ROOT / "docs" / "architecture").glob("*.md"))]
 GENERATED = PACKAGE / "messages"
@@ -46,6 +48,16 @@ def test_each_module_of_the_apis_has_a_row_or_a_layer() -> None:
     listed = [module for layer in layers for module in layer.split(" | ")]
     shared = [path.stem for path in (PACKAGE / "api").glob("[a-z]*.py") if "\nROW = Api(" not in path.read_text()]
     assert sorted(listed) == sorted(shared)
+
+
+def test_each_module_has_a_test_file_or_is_tested_elsewhere_for_a_reason() -> None:
+    """CONTRIBUTING.md: "A test file mirrors a module"; tests/support/mirror.py lists the exceptions."""
+    modules = [path for path in PACKAGE.rglob("[a-z]*.py") if not path.read_text().startswith('"""Generated from ')]
+    names = [path.relative_to(PACKAGE).with_suffix("") for path in modules]
+    without = [".".join(name.parts) for name in names if not (TESTS / name.parent / f"test_{name.name}.py").exists()]
+    files = [(file, listed.split()) for group in ELSEWHERE.values() for file, listed in group.items()]
+    assert sorted(without) == sorted(module for _, listed in files for module in listed)
+    assert [file for file, _ in files if not (TESTS / file).exists()] == []
 
 
 def test_no_room_is_over_a_third_of_the_lines() -> None:

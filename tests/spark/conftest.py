@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 #: Without PySpark these modules cannot be imported. `tox -e spark` has it, and would fail for want of tests.
-collect_ignore_glob = [] if find_spec("pyspark") else ["test_*.py"]
+collect_ignore_glob = [] if find_spec("pyspark") else ["test_*.py", "pipeline/test_*.py"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
