@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 from collections.abc import Iterator
@@ -22,13 +23,33 @@ def sources() -> list[Path]:
     return [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent != GENERATED or path.name in HANDWRITTEN]
 
 
-def trees() -> Iterator[tuple[Path, ast.Module]]:
-    for path in sources():
-        yield path, ast.parse(path.read_text(), str(path))
+@functools.cache
+def trees() -> list[tuple[Path, ast.Module]]:
+    return [(path, ast.parse(path.read_text(), str(path))) for path in sources()]
+
+
+@functools.cache
+def nodes_of(tree: ast.AST) -> list[ast.AST]:
+    return list(ast.walk(tree))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def the_trees_go_with_the_module() -> Iterator[None]:
+    """A million nodes would slow the garbage collector in later tests."""
+    yield
+    trees.cache_clear()
+    nodes_of.cache_clear()
+
+
+def dotted(node: ast.AST) -> str:
+    """The names and attributes of ``node``, as in its source: ``os.path.join``. Other expressions are ``?``."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
 
 
 def long_functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > MAX_FUNCTION_LINES:
@@ -38,7 +59,7 @@ def long_functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def unbounded_shields(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """A shield disables every deadline around it, so it needs one of its own: move_on_after(N, shield=True)."""
     bounded = {"move_on_after", "fail_after", "move_on_at", "fail_at"}
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Call) and any(keyword.arg == "shield" for keyword in node.keywords):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name not in bounded:
@@ -49,21 +70,23 @@ def unbounded_shields(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def stored_nurseries(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """A nursery on an object outlives the block that should bound it."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and "nursery" in node.attr:
             yield node.lineno, f"nursery stored as {node.attr}"
 
 
 def unbounded_channels(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
-        opens = isinstance(node, ast.Call) and "open_memory_channel" in ast.unparse(node.func)
-        if opens and "inf" in ast.unparse(node.args[0]):
+    for node in nodes_of(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.value if isinstance(node.func, ast.Subscript) else node.func
+        if dotted(called).endswith("open_memory_channel") and "inf" in ast.unparse(node.args[0]):
             yield node.lineno, "a queue without a bound"
 
 
 def swallowed_cancellations(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """BaseException includes trio.Cancelled: a handler must raise it again, or pass it on."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.ExceptHandler):
             caught = "everything" if node.type is None else ast.unparse(node.type)
             keeps = node.name is not None and any(
@@ -95,7 +118,7 @@ _DOTTED = re.compile(r"[\w.]+")
 def imported_names(tree: ast.AST) -> dict[str, str]:
     """Map the imported names of a module to their full names."""
     names = {}
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             names.update({each.asname or each.name.partition(".")[0]: each.name for each in node.names})
         elif isinstance(node, ast.ImportFrom):
@@ -106,12 +129,12 @@ def imported_names(tree: ast.AST) -> dict[str, str]:
 def worldly_things(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield each use of a clock, a random number, an id or a thread of this process. A seeded generator is allowed."""
     names = imported_names(tree)
-    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    seeded = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args}
-    for node in ast.walk(tree):
+    inner = {id(node.value) for node in nodes_of(tree) if isinstance(node, ast.Attribute)}
+    seeded = {id(node.func) for node in nodes_of(tree) if isinstance(node, ast.Call) and node.args}
+    for node in nodes_of(tree):
         if not isinstance(node, ast.Name | ast.Attribute) or id(node) in inner:
             continue
-        text = ast.unparse(node)
+        text = dotted(node)
         root, dot, rest = text.partition(".")
         asked = names.get(root, "") + dot + rest if _DOTTED.fullmatch(text) else ""
         is_seeded = asked == "random.Random" and id(node) in seeded
@@ -137,10 +160,10 @@ _CREATING_METHODS = {"mkdir", "write_text", "write_bytes", "symlink_to"}
 
 def files_made_elsewhere(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """A file opened for writing by its name alone may be a link to another one, and is readable to strangers."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if not isinstance(node, ast.Call):
             continue
-        called, arguments = ast.unparse(node.func), [*node.args, *(keyword.value for keyword in node.keywords)]
+        called, arguments = dotted(node.func), [*node.args, *(keyword.value for keyword in node.keywords)]
         if called == "os.open":
             makes = any(re.search(r"O_(?:CREAT|WRONLY|RDWR|TRUNC)", ast.unparse(each)) for each in arguments)
         elif called == "open" or called.endswith("Path.open"):
@@ -162,8 +185,8 @@ MAY_OPEN = {
 
 def files_opened_elsewhere(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """A pipe in the place of a file blocks its reader forever."""
-    for node in ast.walk(tree):
-        opens = isinstance(node, ast.Call) and ast.unparse(node.func) in ("open", "os.open")
+    for node in nodes_of(tree):
+        opens = isinstance(node, ast.Call) and dotted(node.func) in ("open", "os.open")
         if opens and not any(keyword.arg == "opener" for keyword in node.keywords):
             yield node.lineno, "open files with kraft.storage.creation"
 
@@ -235,12 +258,11 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_code_keeps_the_habit(check: object) -> None:
-    assert callable(check)
+def test_the_code_keeps_the_habits() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {what}"
         for path, tree in trees()
+        for check in CHECKS
         if not is_exempt(check.__name__, path)
         for line, what in check(tree)
     ]
@@ -319,7 +341,7 @@ def test_no_two_classes_share_a_name() -> None:
     """
     places: dict[str, list[str]] = {}
     for path, tree in trees():
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
     shared = [f"{name}: {', '.join(found)}" for name, found in sorted(places.items()) if len(found) > 1]
@@ -332,7 +354,7 @@ CORES = ("raft", "controller", "broker", "coordinator")
 
 def durations_in_ms(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Every core counts time in seconds (docs/architecture.md, "The shape of a core")."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.arg | ast.Name | ast.Attribute):
             name = node.arg if isinstance(node, ast.arg) else node.id if isinstance(node, ast.Name) else node.attr
             is_defined = isinstance(node, ast.arg) or isinstance(node.ctx, ast.Store)
