@@ -3,4 +3,4 @@
 Start with ``docs/architecture.md``: the rooms of the house, the nursery tree, the way of one request through them.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import trio
 
+from kraft import __version__
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.registry import request_header_version, response_class, response_header_version
@@ -118,7 +119,7 @@ class Connection:
 
         Raises: KafkaError, Disconnected.
         """
-        request = ApiVersionsRequest(client_software_name="kraft", client_software_version="0.1.0")
+        request = ApiVersionsRequest(client_software_name="kraft", client_software_version=__version__)
         version = ApiVersionsRequest.VALID_VERSIONS[1]
         frame = await self._exchange(request, version, self._timeout_s)
         if int.from_bytes(frame[4:6], "big") == ErrorCode.UNSUPPORTED_VERSION:
