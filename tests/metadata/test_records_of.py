@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -102,6 +103,7 @@ def frames(records: Any) -> list[bytes]:
     return [encode_record(record, record_version(record)) for record in records]
 
 
+@pytest.mark.no_cover
 @given(clusters())
 def test_a_snapshot_loses_and_adds_nothing(records: list[Any]) -> None:
     """KIP-630: the snapshot can take the place of the log."""

@@ -365,6 +365,7 @@ def seen_as_ours(topics: list[Any]) -> None:
                     setattr(partition, name, 0)
 
 
+@pytest.mark.no_cover
 @sweep(("key", "version"), PAIRS)
 @given(data=st.data())
 @settings(max_examples=30)
@@ -383,6 +384,7 @@ def test_any_request_is_a_value_or_refused(key: ApiKey, version: int, data: st.D
         assert type(value) is type(REQUESTS[key])
 
 
+@pytest.mark.no_cover
 @sweep(("key", "version"), PAIRS)
 @given(data=st.data())
 @settings(max_examples=30)

@@ -126,6 +126,7 @@ _steps = st.one_of(
 )
 
 
+@pytest.mark.no_cover
 @settings(max_examples=100, deadline=None, phases=[Phase.generate])  # a shrunk list of steps is hardly shorter
 @given(steps=st.lists(_steps, min_size=15, max_size=60))
 def test_a_reader_sees_the_same_before_and_after(

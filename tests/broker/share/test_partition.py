@@ -26,3 +26,9 @@ def test_records_that_the_log_lost_make_room_for_others() -> None:
     acquired = partition.acquire(2, Acquisition("a", 0, [(7, 9)], 4))
     assert [(each.first_offset, each.last_offset) for each in acquired] == [(7, 9)]
     assert partition.start_offset == 7
+
+
+def test_a_fetch_without_records_acquires_none() -> None:
+    partition = SharePartition(lambda: SharePartitionSettings(), 0)
+    assert partition.acquire(0, Acquisition("a", 0, [], 1)) == []
+    assert partition.next_fetch_offset() == partition.end_offset

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -288,5 +289,5 @@ class SharePartitionMachine(RuleBasedStateMachine):
         assert not rest, (rest, self.partition.runs)
 
 
-TestSharePartition = SharePartitionMachine.TestCase
+TestSharePartition = pytest.mark.no_cover(SharePartitionMachine.TestCase)
 TestSharePartition.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)

@@ -134,6 +134,7 @@ def share_of_longest_step(work: Steps[Any]) -> float:
     return max(calls) / sum(calls)
 
 
+@pytest.mark.no_cover
 class TestSteps:
     """One loop runs the groups and the quorum. So no step of a large event is a large part of it."""
 
