@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import trio
@@ -27,12 +27,14 @@ from kraft.messages.envelope_response import EnvelopeResponse
 from kraft.metadata.image import Image
 from kraft.metadata.partitions import NO_LEADER
 from kraft.quorum.driver import Quorum
-from kraft.replication.commands import ControllerCommands
 from kraft.replication.moves import DirectoryMoves
 from kraft.replication.replicas import Replicas
 from kraft.replication.throttle import Throttle
 from kraft.wire.schema import Message
 from kraft.world.clock import Clock
+
+if TYPE_CHECKING:
+    from kraft.replication.commands import ControllerCommands  # only brokers of the ZooKeeper era have them
 
 _SHOWN_WITHIN_MS = 500
 """Not a Kafka setting. How long the response to a change waits, at most, until this broker shows the change."""

@@ -31,7 +31,7 @@ _NO_WINDOWS = "each metric has a window of its own"
 _NO_BATCHES = "each decision is a batch of its own"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class AcceptedSettings:
     """The settings, by topic: groups, quorum, requests, metrics, quotas, plugins."""
 

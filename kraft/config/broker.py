@@ -61,7 +61,7 @@ BROKER_CONFIGS: dict[str, ConfigKey] = {
 }
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class NodeConfig:
     """The typed configuration of a node. Its groups name settings as Kafka does, with underscores for dots."""
 

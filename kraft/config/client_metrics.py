@@ -45,7 +45,7 @@ def _matches(pattern: str) -> bool:
     return True
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ClientMetricsSettings:
     """One subscription."""
 

@@ -27,7 +27,7 @@ from kraft.config.setting import (
 from kraft.config.share_settings import ShareSettings
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class GroupConfigs:
     """The settings of one group."""
 

@@ -25,7 +25,7 @@ from kraft.config.setting import (
 DAY_MS = 24 * 60 * 60 * 1000
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class LogSettings:
     """Directories, retention checks and the cleaner."""
 
@@ -86,7 +86,7 @@ class LogSettings:
     )
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class TopicSettings:
     """Creation and deletion of topics."""
 
@@ -98,7 +98,7 @@ class TopicSettings:
     default_replication_factor: int = integer(1, "The replicas of a topic that does not say how many.")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ReplicationSettings:
     """Followers, in-sync replicas and leader balance."""
 
@@ -149,7 +149,7 @@ class ReplicationSettings:
     controlled_shutdown_retry_backoff_ms: int = long(5000, "The pause between those tries. Only with ZooKeeper.")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class GroupSettings:
     """Consumer groups and ``__consumer_offsets``. The settings ``group.consumer.*`` are those of KIP-848, and
     ``group.share.*`` those of KIP-932.
@@ -266,7 +266,7 @@ class GroupSettings:
     )
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class TransactionSettings:
     """Producer ids, transactions and ``__transaction_state``."""
 

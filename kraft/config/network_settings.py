@@ -29,7 +29,7 @@ _NO_AUTHORIZER = Validator(
 )
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class IdentitySettings:
     """Which node of the cluster this process is (KIP-631, "Node IDs")."""
 
@@ -60,7 +60,7 @@ class IdentitySettings:
         return "broker" in self.process_roles or self.in_zookeeper_mode
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ListenerSettings:
     """The listener settings as text. ``kraft.config.listeners`` checks them and converts them to endpoints."""
 
@@ -104,7 +104,7 @@ class ListenerSettings:
     )
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ListenerLimits:
     """The limits of one listener. ``listener.name.<name>.<setting>`` overrides each for one listener."""
 
@@ -117,7 +117,7 @@ class ListenerLimits:
     )
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class NetworkSettings:
     """Sockets, connections and request queues."""
 

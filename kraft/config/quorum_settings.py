@@ -9,7 +9,7 @@ from kraft.config.setting import LONG_MAX, Importance, at_least, integer, long, 
 _DAY_MS = 24 * 60 * 60 * 1000
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class QuorumSettings:
     """Elections and replication of the metadata log."""
 
@@ -35,7 +35,7 @@ class QuorumSettings:
     controller_quorum_retry_backoff_ms: int = integer(20, "The pause before a failed request is tried again.")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class MetadataLogSettings:
     """Segments, snapshots and retention of ``__cluster_metadata-0`` (KIP-630)."""
 
@@ -54,7 +54,7 @@ class MetadataLogSettings:
     metadata_max_retention_ms: int = long(7 * _DAY_MS, "Metadata older than this is deleted; -1 is no limit.")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class LeaseSettings:
     """A broker's registration and the heartbeats that keep it unfenced."""
 

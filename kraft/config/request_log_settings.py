@@ -17,7 +17,7 @@ _A_TOPIC_NAME = Validator(
 )
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class RequestLogSettings:
     """Where the request log goes, and how much of it is written and kept."""
 

@@ -3,7 +3,8 @@
 A setting is declared once, as a field of an attrs class: ``num_network_threads: int = setting(...)``. Its Kafka name is
 the field name with dots (``num.network.threads``). The field's metadata holds a ConfigKey: type, default, limits and
 documentation. The tables (``TOPIC_CONFIGS``, ``BROKER_CONFIGS``) and the parser of properties files are derived from
-these classes.
+these classes. Values of broker settings are neither compared nor printed. Their classes declare ``eq=False,
+repr=False``, because attrs would compile the methods at each start of a node.
 
 A setting that is accepted for compatibility, but has no effect here, says so in its declaration (``not_honoured``). A
 node warns if such a setting is set, and docs/settings.md lists them.

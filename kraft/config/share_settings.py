@@ -7,7 +7,7 @@ import attrs
 from kraft.config.setting import at_least, between, integer, short
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ShareSettings:
     """Share partitions, share sessions, and ``__share_group_state``."""
 

@@ -7,7 +7,7 @@ import attrs
 from kraft.config.setting import LONG_MAX, ConfigKey, at_least, long, table
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ThrottleSettings:
     """Bytes per second; without a value there is no limit."""
 

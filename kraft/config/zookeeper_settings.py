@@ -9,7 +9,7 @@ import attrs
 from kraft.config.setting import Importance, at_least, boolean, integer, invalid, string
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ZooKeeperSettings:
     """Where ZooKeeper is, and how long its sessions last."""
 

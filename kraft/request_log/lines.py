@@ -25,6 +25,8 @@ from kraft.messages.registry import request_class
 from kraft.quorum.journal import Line
 from kraft.rpc.trace import RequestSampled
 
+CLIENT_ID = "kraft-request-log"
+"""The client id of a node that writes its log to a topic. No node logs the requests of this client."""
 MAX_QUEUED_BYTES = 4 * 2**20
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode

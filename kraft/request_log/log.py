@@ -15,8 +15,7 @@ from kraft.config.request_log_settings import FILE, OFF
 from kraft.metadata.image import Image
 from kraft.quorum.journal import Line
 from kraft.request_log.files import FileWriter, RequestFiles
-from kraft.request_log.lines import RequestLines
-from kraft.request_log.topic import CLIENT_ID, LogTopic, TopicWriter
+from kraft.request_log.lines import CLIENT_ID, RequestLines
 from kraft.rpc.trace import RequestSampled, Sampler
 from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 from kraft.world.trace import Trace
@@ -145,6 +144,9 @@ def request_log(config: NodeConfig, world: World, trace: Trace, image: Callable[
         files = RequestFiles(directory, lines.start_ms, roll_ms, retention_bytes, world.clock.now_ms)
         writer = FileWriter(files, world.in_thread)
     else:
+        # Imported here, because a node without this log needs no client.
+        from kraft.request_log.topic import LogTopic, TopicWriter
+
         replicas = config.groups.offsets_topic_replication_factor
         topic = LogTopic(settings.kraft_request_log_topic, replicas, retention_bytes)
         writer = TopicWriter(topic, config.node_id, image, config.listeners.inter_broker, world.dial)

@@ -20,14 +20,13 @@ from kraft.config.listeners import address
 from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.metadata.image import Broker, Image
 from kraft.records.compression import Compression
-from kraft.request_log.lines import RequestLines
+from kraft.request_log.lines import CLIENT_ID, RequestLines
 from kraft.wire.decode_error import UnsupportedVersionError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.dial import Dial
 
 logger = logging.getLogger("kraft.node")
 
-CLIENT_ID = "kraft-request-log"
 FLUSH_INTERVAL_S = 0.5
 DELIVERY_TIMEOUT_S = 10.0
 FINISH_LIMIT_S = 2.0
