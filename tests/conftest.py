@@ -21,9 +21,9 @@ from tests.support.apache_tool import take_hangs
 from tests.support.report_card import FAIL, PASS, ReportCard, render
 from tests.support.tiers import Durations
 
-INTEROP_TIMEOUT_S = 400
-"""The limit of a test with the mark ``interop``: a JVM takes seconds to start on a busy machine, and the waits of the
-test have limits of their own.
+JVM_TIMEOUT_S = 400
+"""The limit of a test with the mark ``interop`` or ``spark``: a JVM takes seconds to start on a busy machine, and the
+waits of the test have limits of their own.
 """
 
 GC_THRESHOLDS = 5_000, 10, 10
@@ -106,8 +106,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("no_cover"):
             item.fixturenames.append("compiled_codecs")
-        if item.get_closest_marker("interop") and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(INTEROP_TIMEOUT_S))
+        needs_jvm = item.get_closest_marker("interop") or item.get_closest_marker("spark")
+        if needs_jvm and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(JVM_TIMEOUT_S))
         for mark in item.iter_markers("feature"):
             if mark.args[1] not in FEATURES:
                 raise pytest.UsageError(f"{item.nodeid}: {mark.args[1]!r} is no row of tests/clients/features.py")

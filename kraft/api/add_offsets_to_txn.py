@@ -47,7 +47,7 @@ async def _add(broker: BrokerContext, request: Request, message: AddOffsetsToTxn
     transaction = AddPartitionsToTxnTransaction(
         message.transactional_id, message.producer_id, message.producer_epoch, topics=[topic]
     )
-    shard = broker.transactions.shard_of(message.transactional_id)
+    shard = broker.coordinators.transactions.shard_of(message.transactional_id)
     version = min(request.api_version, _NEWEST_OF_CLIENTS)
     result: AddPartitionsToTxnResult = await response_of(shard.submit(request, transaction, version))
     return AddOffsetsToTxnResponse(error_code=result.topic_results[0].results_by_partition[0].partition_error_code)

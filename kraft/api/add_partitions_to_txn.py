@@ -90,7 +90,7 @@ async def _result(
     try:
         if not transaction.transactional_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
-        shard = broker.transactions.shard_of(transaction.transactional_id)
+        shard = broker.coordinators.transactions.shard_of(transaction.transactional_id)
         result: AddPartitionsToTxnResult = await response_of(shard.submit(request, transaction))
     except KafkaError as refused:
         return _refused(transaction, refused.code)

@@ -24,7 +24,7 @@ ROW = Api(
 async def at_broker(broker: BrokerContext, request: Request, message: AlterShareGroupOffsetsRequest) -> Reply:
     if not broker.image.features.get(SHARE_VERSION, 0):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
-    return broker.groups.shard_of_member(message.group_id).submit(request, message)
+    return broker.coordinators.groups.shard_of_member(message.group_id).submit(request, message)
 
 
 def error(

@@ -28,11 +28,11 @@ async def at_broker(broker: BrokerContext, request: Request, message: ConsumerGr
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     if message.subscribed_topic_regex:
         try:
-            await check(broker.groups.world, message.subscribed_topic_regex)
+            await check(broker.coordinators.groups.world, message.subscribed_topic_regex)
         except KafkaError as refused:
             invalid = InvalidRegexHeartbeat(message, refused)
-            return broker.groups.shard_of(message.group_id).submit(request, invalid)
-    return broker.groups.shard_of(message.group_id).submit(request, message)
+            return broker.coordinators.groups.shard_of(message.group_id).submit(request, invalid)
+    return broker.coordinators.groups.shard_of(message.group_id).submit(request, message)
 
 
 def error(

@@ -15,14 +15,8 @@ from kraft.control.controller import Controller
 from kraft.control.controller_channel import ControllerChannel
 from kraft.control.metadata import Metadata
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
-from kraft.coordination.groups import Groups
-from kraft.coordination.marker_writer import MarkerWriter
+from kraft.coordination.lazy_coordinators import LazyCoordinators
 from kraft.coordination.producer_ids import ProducerIds
-from kraft.coordination.share_offsets import ShareOffsets
-from kraft.coordination.share_partitions import SharePartitions
-from kraft.coordination.share_states import ShareStates
-from kraft.coordination.transactions import Transactions
-from kraft.coordination.verification import TransactionVerification
 from kraft.messages.envelope_response import EnvelopeResponse
 from kraft.metadata.image import Image
 from kraft.metadata.partitions import NO_LEADER
@@ -34,6 +28,7 @@ from kraft.wire.schema import Message
 from kraft.world.clock import Clock
 
 if TYPE_CHECKING:
+    from kraft.coordination.coordinators import BrokerCoordinators
     from kraft.replication.commands import ControllerCommands  # only brokers of the ZooKeeper era have them
 
 _SHOWN_WITHIN_MS = 500
@@ -51,24 +46,23 @@ class BrokerContext:
     cluster_id: str
     clock: Clock
     replicas: Replicas
-    groups: Groups
-    transactions: Transactions
-    share_states: ShareStates
-    share_offsets: ShareOffsets
-    shares: SharePartitions
+    lazy_coordinators: LazyCoordinators
     channel: ControllerChannel
     catch_up: Callable[[int], Awaitable[None]]
     producer_ids: ProducerIds
     fetch_sessions: FetchSessionCache
     auto_topics: AutoTopicCreation
-    verification: TransactionVerification
-    marker_writer: MarkerWriter
     moves: DirectoryMoves
     leader_throttle: Throttle
 
     @property
     def node_id(self) -> int:
         return self.config.node_id
+
+    @property
+    def coordinators(self) -> BrokerCoordinators:
+        """The coordinators of groups, transactions and share groups."""
+        return self.lazy_coordinators.made
 
     @property
     def image(self) -> Image:

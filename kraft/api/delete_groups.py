@@ -53,7 +53,7 @@ at_zk_broker = at_broker
 
 def _delete(broker: BrokerContext, request: Request, message: DeleteGroupsRequest) -> Reply:
     try:
-        return broker.groups.shard_of(message.groups_names[0]).submit(request, message)
+        return broker.coordinators.groups.shard_of(message.groups_names[0]).submit(request, message)
     except KafkaError as refused:
         return error(message, request.api_version, refused.code)
 

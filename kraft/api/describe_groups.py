@@ -26,7 +26,7 @@ ROW = Api(
 
 async def at_broker(broker: BrokerContext, request: Request, message: DescribeGroupsRequest) -> Reply:
     def submit(group_id: str) -> Reply:
-        return broker.groups.shard_of(group_id).submit(request, message.evolve(groups=[group_id]))
+        return broker.coordinators.groups.shard_of(group_id).submit(request, message.evolve(groups=[group_id]))
 
     def refused(group_id: str, code: ErrorCode) -> DescribeGroupsResponse:
         return error(message.evolve(groups=[group_id]), request.api_version, code)

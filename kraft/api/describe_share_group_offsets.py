@@ -62,7 +62,7 @@ async def _described(
     image = broker.image
     named: dict[str, dict[int, None]] = {}
     if wanted.topics is None:
-        group = broker.groups.shard_of(wanted.group_id).core.shares.committed.get(wanted.group_id)
+        group = broker.coordinators.groups.shard_of(wanted.group_id).core.shares.committed.get(wanted.group_id)
         initialized = {} if group is None else group.states.initialized
         for topic_id, topic in initialized.items():
             if topic_id in image.topics:
@@ -74,7 +74,7 @@ async def _described(
     partitions = [(ids[name], index) for name in named if ids[name] != _NO_TOPIC for index in named[name]]
     if partitions and not wanted.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-    offsets = await broker.share_offsets.of(wanted.group_id, partitions)
+    offsets = await broker.coordinators.share_offsets.of(wanted.group_id, partitions)
     described = DescribeShareGroupOffsetsResponseGroup(group_id=wanted.group_id)
     for name, indexes in named.items():
         topic_answer = DescribeShareGroupOffsetsResponseTopic(topic_name=name, topic_id=ids[name])

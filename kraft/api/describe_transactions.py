@@ -33,7 +33,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeTr
     for transactional_id in await in_slices(distinct(message.transactional_ids, str), slices):
         await slices.spend(1 + len(transactional_id) // HASHED_CHARACTERS)
         try:
-            entries = broker.transactions.shard_of(transactional_id).core.entries
+            entries = broker.coordinators.transactions.shard_of(transactional_id).core.entries
         except KafkaError as refused:
             response.transaction_states.append(_refused(transactional_id, refused.code))
             continue

@@ -21,7 +21,7 @@ ROW = Api(
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: HeartbeatRequest) -> Reply:
-    return broker.groups.shard_of_member(message.group_id).submit(request, message)
+    return broker.coordinators.groups.shard_of_member(message.group_id).submit(request, message)
 
 
 at_zk_broker = at_broker

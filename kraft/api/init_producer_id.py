@@ -47,7 +47,7 @@ async def _transactional(
     broker: BrokerContext, request: Request, message: InitProducerIdRequest
 ) -> InitProducerIdResponse:
     await broker.producer_ids.fill()
-    shard = broker.transactions.shard_of(message.transactional_id or "")
+    shard = broker.coordinators.transactions.shard_of(message.transactional_id or "")
     response: InitProducerIdResponse = await response_of(shard.submit(request, message))
     return response
 

@@ -41,7 +41,7 @@ MAX_PROTOCOLS = 100
 async def at_broker(broker: BrokerContext, request: Request, message: JoinGroupRequest) -> Reply:
     if len(message.protocols) > MAX_PROTOCOLS:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-    return broker.groups.shard_of_member(message.group_id).submit(request, message)
+    return broker.coordinators.groups.shard_of_member(message.group_id).submit(request, message)
 
 
 at_zk_broker = at_broker

@@ -27,13 +27,13 @@ _SLICE_MEMBERS = 1000
 
 async def at_broker(broker: BrokerContext, request: Request, message: LeaveGroupRequest) -> Reply:
     if len(message.members) <= _SLICE_MEMBERS:
-        return broker.groups.shard_of_member(message.group_id).submit(request, message)
+        return broker.coordinators.groups.shard_of_member(message.group_id).submit(request, message)
     slices = Slices(1)
     replies = []
     for start in range(0, len(message.members), _SLICE_MEMBERS):
         part = message.evolve(members=message.members[start : start + _SLICE_MEMBERS])
         # Each time the shard is another one if this broker leads the partition again since the last part.
-        replies.append(broker.groups.shard_of_member(message.group_id).submit(request, part))
+        replies.append(broker.coordinators.groups.shard_of_member(message.group_id).submit(request, part))
         await slices.spend()
 
     async def all_gone() -> LeaveGroupResponse:

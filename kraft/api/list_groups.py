@@ -30,7 +30,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: ListGroups
     response = ListGroupsResponse()
     slices = Slices(_SLICE_GROUPS)
     wanted = await in_slices(group_filter(message), slices)
-    for shard in broker.groups.shards():
+    for shard in broker.coordinators.groups.shards():
         response.groups += await in_slices(listed(shard.core.groups, wanted), slices)
         response.groups += await in_slices(listed_consumers(shard.core.consumers.committed, wanted), slices)
         response.groups += await in_slices(listed_shares(shard.core.shares.committed, wanted), slices)

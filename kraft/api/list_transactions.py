@@ -37,7 +37,7 @@ at_zk_broker = at_broker
 
 
 async def _list(broker: BrokerContext, message: ListTransactionsRequest) -> ListTransactionsResponse:
-    shards = broker.transactions.shards()
+    shards = broker.coordinators.transactions.shards()
     pattern = message.transactional_id_pattern
     if pattern:
         await check(broker.replicas.world, pattern, "Transaction ID pattern")

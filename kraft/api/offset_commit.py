@@ -50,7 +50,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetComm
         message = message.evolve(topics=await _named(broker, message.topics))
 
     def submit(known: OffsetCommitRequest) -> Reply:
-        return broker.groups.shard_of(message.group_id).submit(request, known)
+        return broker.coordinators.groups.shard_of(message.group_id).submit(request, known)
 
     return await commit_known(broker, message, submit, OffsetCommitResponsePartition, by_id=by_id)
 

@@ -36,7 +36,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetDele
     if not message.group_id:
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     known = await _known(broker, message.topics)
-    reply = broker.groups.shard_of(message.group_id).submit(request, message.evolve(topics=known))
+    reply = broker.coordinators.groups.shard_of(message.group_id).submit(request, message.evolve(topics=known))
 
     async def with_unknown() -> OffsetDeleteResponse:
         response = await response_of(reply)

@@ -87,7 +87,7 @@ async def _fetch(
     member_epoch: int = -1,
 ) -> OffsetFetchResponseGroup:
     try:
-        shard = broker.groups.shard_of(group_id)
+        shard = broker.coordinators.groups.shard_of(group_id)
         shard.core.consumers.check_fetch(group_id, member_id, member_epoch)
     except KafkaError as refused:
         return OffsetFetchResponseGroup(group_id=group_id, error_code=refused.code)

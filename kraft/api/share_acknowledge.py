@@ -39,7 +39,7 @@ ROW = Api(
 
 async def at_broker(broker: BrokerContext, request: Request, message: ShareAcknowledgeRequest) -> Reply:
     member = member_of(broker, request, message)
-    broker.shares.sessions.acknowledge(member, message.share_session_epoch)
+    broker.coordinators.shares.sessions.acknowledge(member, message.share_session_epoch)
     acknowledgements = Acknowledgements()
     await acknowledgements.begin(broker, member, request.api_version, message, message.topics)
     return Parked(partial(_wait, broker, request, message, member, acknowledgements))
@@ -54,7 +54,7 @@ async def _wait(
 ) -> ShareAcknowledgeResponse:
     results = await acknowledgements.wait()
     if message.share_session_epoch == FINAL_EPOCH:
-        broker.shares.release(member)
+        broker.coordinators.shares.release(member)
     response = ShareAcknowledgeResponse(acquisition_lock_timeout_ms=lock_timeout_ms(broker, member[0]))
     topics: dict[UUID, ShareAcknowledgeTopicResponse] = {}
     endpoints: dict[int, NodeEndpoint] = {}

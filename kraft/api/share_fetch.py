@@ -72,14 +72,14 @@ async def at_broker(broker: BrokerContext, request: Request, message: ShareFetch
     named = [(topic.topic_id, each.partition_index) for topic in message.topics for each in topic.partitions]
     forgotten = [(topic.topic_id, index) for topic in message.forgotten_topics_data for index in topic.partitions]
     try:
-        wanted = broker.shares.sessions.fetch(
+        wanted = broker.coordinators.shares.sessions.fetch(
             member, message.share_session_epoch, named, forgotten, acknowledges=acknowledges
         )
     except KafkaError as refused:
         if refused.code is not ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             raise
         return Parked(partial(_refused_later, message))
-    session = broker.shares.sessions.sessions[member]
+    session = broker.coordinators.shares.sessions.sessions[member]
     if message.share_session_epoch == INITIAL_EPOCH:
         request.connection.on_end = partial(_end, broker, member, session)
     acknowledgements = Acknowledgements()
@@ -98,8 +98,8 @@ def _rotated(wanted: list[SharedPartition], epoch: int) -> list[SharedPartition]
 
 def _end(broker: BrokerContext, member: SessionKey, session: ShareSession) -> None:
     """Close the session that began on a connection which ended, and free the records of its member."""
-    if broker.shares.sessions.sessions.get(member) is session:
-        broker.shares.release(member)
+    if broker.coordinators.shares.sessions.sessions.get(member) is session:
+        broker.coordinators.shares.release(member)
 
 
 async def _refused_later(message: ShareFetchRequest) -> ShareFetchResponse:
@@ -122,7 +122,7 @@ async def _serve(
         if refused is not None:
             each.acknowledge_error_code, each.acknowledge_error_message = refused.code, refused.message
     if message.share_session_epoch == FINAL_EPOCH:
-        broker.shares.release(member)
+        broker.coordinators.shares.release(member)
     topics: dict[UUID, ShareFetchableTopicResponse] = {}
     endpoints: dict[int, NodeEndpoint] = {}
     for where, each in data.items():
@@ -191,7 +191,7 @@ class _SharePoll:
             try:
                 name = self.broker.replicas.name_of(where[0])
                 key = SharePartitionKey(self.member[0], *where)
-                self._loaded[where] = await self.broker.shares.loaded(key, name)
+                self._loaded[where] = await self.broker.coordinators.shares.loaded(key, name)
             except KafkaError as refused:
                 self._refuse(where, refused)
             await self._slices.spend()
@@ -230,7 +230,7 @@ class _SharePoll:
 
     @property
     def _is_committed(self) -> bool:
-        config = self.broker.shares.group_config(self.member[0])
+        config = self.broker.coordinators.shares.group_config(self.member[0])
         return config.get("share.isolation.level", "read_uncommitted") == "read_committed"
 
     async def _acquire(self) -> None:
@@ -256,7 +256,7 @@ class _SharePoll:
         if piece is None or not piece.length:
             return None
         offset = core.next_fetch_offset()
-        most = min(max_records, self.broker.shares.settings(self.member[0]).max_in_flight)
+        most = min(max_records, self.broker.coordinators.shares.settings(self.member[0]).max_in_flight)
         headers = await self._headers(piece, offset + most)
         wanted = Acquisition(
             self.member[1],
@@ -270,7 +270,7 @@ class _SharePoll:
         if not led.is_current:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         acquired = core.acquire(trio.current_time(), wanted)
-        self.broker.shares.note_locks(core)
+        self.broker.coordinators.shares.note_locks(core)
         if not acquired:
             return None
         return PartitionData(

@@ -28,7 +28,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: ShareGroup
         return error(message, request.api_version, ErrorCode.UNSUPPORTED_VERSION)
 
     def submit(group_id: str) -> Reply:
-        return broker.groups.shard_of_member(group_id).submit(request, message.evolve(group_ids=[group_id]))
+        return broker.coordinators.groups.shard_of_member(group_id).submit(
+            request, message.evolve(group_ids=[group_id])
+        )
 
     def refused(group_id: str, code: ErrorCode) -> ShareGroupDescribeResponse:
         return error(message.evolve(group_ids=[group_id]), request.api_version, code)

@@ -36,7 +36,7 @@ async def perform(broker: BrokerContext, message: Any, answer: Answer) -> Reply:
         for data in topic.partitions:
             key = SharePartitionKey(message.group_id, topic.topic_id, data.partition)
             try:
-                pending.append((data, broker.share_states.request(ShareStateRequest(key, data))))
+                pending.append((data, broker.coordinators.share_states.request(ShareStateRequest(key, data))))
             except KafkaError as refused:
                 pending.append((data, refusal(data, refused.code, refused.message)))
             await slices.spend(1 + len(message.group_id) // HASHED_CHARACTERS)

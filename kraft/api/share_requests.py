@@ -42,7 +42,7 @@ def member_of(broker: BrokerContext, request: Request, message: Any) -> SessionK
 
 def lock_timeout_ms(broker: BrokerContext, group_id: str) -> int:
     """Return how long records stay locked, for the response."""
-    return round(broker.shares.settings(group_id).lock_duration_s * 1000)
+    return round(broker.coordinators.shares.settings(group_id).lock_duration_s * 1000)
 
 
 @attrs.define(eq=False)
@@ -82,10 +82,10 @@ class Acknowledgements:
         self.results[where] = None
         if any(RENEW in each.types for each in batches) and not _allows_renewals(broker, group_id):
             raise KafkaError(ErrorCode.INVALID_RECORD_STATE, f"Group {group_id} does not renew locks, topic {name}.")
-        led, core = broker.shares.find(SharePartitionKey(group_id, *where))
+        led, core = broker.coordinators.shares.find(SharePartitionKey(group_id, *where))
         transition = core.acknowledge(trio.current_time(), member_id, batches)
-        broker.shares.metrics.acknowledged(batches)
-        self.pending[where] = broker.shares.write(led, transition.changes, transition)
+        broker.coordinators.shares.metrics.acknowledged(batches)
+        self.pending[where] = broker.coordinators.shares.write(led, transition.changes, transition)
 
     async def wait(self) -> dict[SharedPartition, KafkaError | None]:
         """Return the error of each partition, or None, once all outcomes are written or refused."""
@@ -98,7 +98,7 @@ class Acknowledgements:
 
 
 def _allows_renewals(broker: BrokerContext, group_id: str) -> bool:
-    return broker.shares.group_config(group_id).get("share.renew.acknowledge.enable", "true") == "true"
+    return broker.coordinators.shares.group_config(group_id).get("share.renew.acknowledge.enable", "true") == "true"
 
 
 def _check_batches(batches: Sequence[Acknowledgement], *, renews: bool) -> None:

@@ -101,7 +101,7 @@ async def _verdicts(broker: BrokerContext, transactional_id: str, wanted: Unveri
         topics.setdefault(name, []).append(index)
     (producer,) = wanted.producers
     try:
-        return await broker.verification.verify(transactional_id, producer, topics, add=adds)
+        return await broker.coordinators.verification.verify(transactional_id, producer, topics, add=adds)
     except KafkaError as refused:
         return dict.fromkeys(wanted.log_ends, refused.code)
 

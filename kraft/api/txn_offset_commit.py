@@ -55,7 +55,7 @@ _OF_COMMIT = {
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: TxnOffsetCommitRequest) -> Reply:
-    shard = broker.groups.shard_of_member(message.group_id)
+    shard = broker.coordinators.groups.shard_of_member(message.group_id)
     producers = shard.partition.log.producers
     is_known = producers.is_in_transaction(message.producer_id, message.producer_epoch)
     is_checked = broker.config.transactions.transaction_partition_verification_enable
@@ -76,7 +76,7 @@ async def _commit(
     broker: BrokerContext, request: Request, message: TxnOffsetCommitRequest, verified_at: int | None
 ) -> Reply:
     def submit(known: TxnOffsetCommitRequest) -> Reply:
-        shard = broker.groups.shard_of_member(message.group_id)
+        shard = broker.coordinators.groups.shard_of_member(message.group_id)
         return shard.submit(request, TransactionalCommit(known, verified_at))
 
     return await commit_known(broker, message, submit, TxnOffsetCommitResponsePartition)
@@ -92,7 +92,7 @@ async def _verify(broker: BrokerContext, version: int, message: TxnOffsetCommitR
     producer = message.producer_id, message.producer_epoch
     where, adds = {OFFSETS_TOPIC: [index]}, version >= ADDING_VERSION
     try:
-        verdicts = await broker.verification.verify(message.transactional_id, producer, where, add=adds)
+        verdicts = await broker.coordinators.verification.verify(message.transactional_id, producer, where, add=adds)
         code = verdicts.get((OFFSETS_TOPIC, index), ErrorCode.COORDINATOR_NOT_AVAILABLE)
     except KafkaError as refused:
         code = refused.code

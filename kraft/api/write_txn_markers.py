@@ -38,7 +38,7 @@ ROW = Api(
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: WriteTxnMarkersRequest) -> Reply:
-    return Parked(partial(broker.marker_writer.write, message))
+    return Parked(partial(broker.coordinators.marker_writer.write, message))
 
 
 at_zk_broker = at_broker

@@ -45,17 +45,8 @@ from kraft.control.controller_metrics import declare_controller_metrics, declare
 from kraft.control.controller_registration import ControllerRegistration, registration_request
 from kraft.control.metadata import Metadata
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
-from kraft.coordination.coordinators import BrokerCoordinators, declare_coordinator_metrics
-from kraft.coordination.groups import Groups
-from kraft.coordination.marker_writer import MarkerWriter
+from kraft.coordination.lazy_coordinators import LazyCoordinators
 from kraft.coordination.producer_ids import ProducerIds
-from kraft.coordination.share_channel import ShareStateChannel
-from kraft.coordination.share_metrics import ShareMetrics
-from kraft.coordination.share_offsets import ShareOffsets
-from kraft.coordination.share_partitions import SharePartitions
-from kraft.coordination.share_states import ShareStates
-from kraft.coordination.transactions import Transactions
-from kraft.coordination.verification import TransactionVerification
 from kraft.metrics import Registry
 from kraft.node.broker_role import reachable, replication_throttle, start_replication, unless
 from kraft.node.lifecycle import Lifecycle
@@ -66,7 +57,6 @@ from kraft.node.settings import (
     controller_config,
     controller_plane_of,
     data_plane_of,
-    group_settings,
     metadata_log_config,
     quorum_timing,
     snapshot_policy,
@@ -90,7 +80,6 @@ from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
 from kraft.storage.errors import StorageError
-from kraft.wire.internal_topics import SHARE_STATE_TOPIC
 from kraft.world.trace import Trace
 from kraft.world.world import World
 
@@ -236,16 +225,11 @@ class Node:
         self._mark_opened()
         self.broker, replicas = broker, broker.replicas
         declare_replica_metrics(self.registry, replicas, self.config.transactions.transaction_max_timeout_ms)
-        declare_coordinator_metrics(self.registry, broker.groups, broker.transactions, broker.share_states)
         self._warn_of_few_files(replicas)
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
-        tasks.start_soon(broker.groups.run, name="groups")
+        tasks.start_soon(broker.lazy_coordinators.run, name="coordinators")
         tasks.start_soon(broker.producer_ids.run, name="producer ids")
-        tasks.start_soon(broker.transactions.run, name="transactions")
-        tasks.start_soon(broker.share_states.run, name="share states")
-        tasks.start_soon(broker.shares.run, name="share partitions")
         tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
-        tasks.start_soon(broker.verification.run, name="transaction verification")
         tasks.start_soon(broker.moves.run, name="moves between directories")
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
         start_replication(tasks, self.config, self.world, replicas, parts.channel, self.registry, self.stopping)
@@ -258,6 +242,7 @@ class Node:
             advertised = reachable(self.config.listeners.advertised_broker, clients)
             if await unless(self.stopping, partial(lifecycle.join, advertised)):
                 tasks.start_soon(lifecycle.heartbeats, name="heartbeats")
+                broker.lazy_coordinators.begin()
                 task_status.started(Bound(clients, controllers))
                 await self.stopping.wait()
                 await lifecycle.controlled_shutdown()
@@ -351,20 +336,12 @@ class Node:
         log_directories = [each for each in self.directories if each.path in map(os.path.abspath, config.log_dirs)]
         lag_max_s = config.replication.replica_lag_time_max_ms / 1000
         replicas = Replicas(config.node_id, self.world, log_directories, config.values, lag_max_s)
-        interval_ms = config.groups.offsets_retention_check_interval_ms
         slots = config.network.max_incremental_fetch_session_cache_slots
         sessions = FetchSessionCache(slots, lambda: self.world.random.randrange(1, 2**31))
         producer_ids = ProducerIds(parts.channel, replicas)
-        connect_to = partial(connect, dial=self.world.dial)
-        share_states = ShareStates(config, replicas, self.world)
-        share_channel = ShareStateChannel(
-            config, replicas, share_states, connect_to, lambda: auto_topics.create([SHARE_STATE_TOPIC])
+        coordinators = LazyCoordinators(
+            config, replicas, self.world, self.registry, producer_ids.take, lambda names: auto_topics.create(names)
         )
-        shares = SharePartitions(config, replicas, self.world, share_channel, ShareMetrics(self.registry))
-        groups = Groups(replicas, self.world, group_settings(config), interval_ms, share_channel.request)
-        writer = MarkerWriter(config, replicas, groups, self.world.clock)
-        transactions = Transactions(config, replicas, self.world, producer_ids.take, connect_to, writer.write)
-        coordinators = BrokerCoordinators(groups, transactions, share_states, shares)
         publisher = Publisher(parts.metadata, replicas, coordinators)
         auto_topics = AutoTopicCreation(config, parts.channel, publisher.catch_up)
         broker = BrokerContext(
@@ -372,18 +349,12 @@ class Node:
             parts.cluster_id,
             self.world.clock,
             replicas,
-            groups,
-            transactions,
-            share_states,
-            ShareOffsets(config, replicas, connect_to, share_channel.request),
-            shares,
+            coordinators,
             parts.channel,
             publisher.catch_up,
             producer_ids,
             sessions,
             auto_topics,
-            TransactionVerification(config, replicas, transactions, connect_to, self.registry),
-            writer,
             DirectoryMoves(replicas, parts.channel.request, replication_throttle(config, replicas, MOVE_RATE)),
             replication_throttle(config, replicas, LEADER_RATE),
         )

@@ -8,7 +8,7 @@ import attrs
 import trio
 
 from kraft.control.metadata import Metadata, Subscription
-from kraft.coordination.coordinators import BrokerCoordinators
+from kraft.coordination.lazy_coordinators import LazyCoordinators
 from kraft.metadata.image import Image
 from kraft.replication.replicas import Replicas
 
@@ -19,7 +19,7 @@ class Publisher:
 
     metadata: Metadata
     replicas: Replicas
-    coordinators: BrokerCoordinators
+    coordinators: LazyCoordinators
     _subscription: Subscription = attrs.field(init=False)
     _image: Image = attrs.field(init=False)
     """The image that the broker has applied as a whole. ``replicas.image`` may be newer."""

@@ -12,14 +12,12 @@ from kraft.config.listeners import Endpoint
 from kraft.config.topic import LogConfig
 from kraft.control.metadata import SnapshotPolicy
 from kraft.controller.context import ControllerConfig
-from kraft.coordinator.groups.rebalance import ConsumerProtocolSettings, CoordinatorSettings, ShareProtocolSettings
 from kraft.node.open_files import FileBudget
 from kraft.raft.timing import Timing
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import UNLIMITED, ConnectionLimits
 from kraft.world.listen import SocketSettings
 
-_MINUTE_MS = 60_000
 REQUEST_ELEMENTS: Final = 1_000_000
 """Not a Kafka setting. The elements of all large requests in flight: some 500 MB once they are decoded. A broker
 fetches some 10,000 partitions, and a client fewer.
@@ -90,39 +88,6 @@ def connection_limits(config: NodeConfig, files: FileBudget | None = None) -> Co
         listener_creation_rate={name: limits.max_connection_creation_rate for name, limits in own.items()},
         protected_listeners=frozenset(protected),
         max_open=UNLIMITED if files is None else files.connections,
-    )
-
-
-def group_settings(config: NodeConfig) -> CoordinatorSettings:
-    groups = config.groups
-    policy = groups.group_consumer_migration_policy.lower()
-    return CoordinatorSettings(
-        group_min_session_timeout_s=groups.group_min_session_timeout_ms / 1000,
-        group_max_session_timeout_s=groups.group_max_session_timeout_ms / 1000,
-        group_initial_rebalance_delay_s=groups.group_initial_rebalance_delay_ms / 1000,
-        group_max_size=groups.group_max_size,
-        offset_metadata_max_bytes=groups.offset_metadata_max_bytes,
-        offsets_retention_ms=groups.offsets_retention_minutes * _MINUTE_MS,
-        offsets_commit_timeout_s=groups.offsets_commit_timeout_ms / 1000,
-        consumer=ConsumerProtocolSettings(
-            session_timeout_s=groups.group_consumer_session_timeout_ms / 1000,
-            heartbeat_interval_s=groups.group_consumer_heartbeat_interval_ms / 1000,
-            max_size=groups.group_consumer_max_size,
-            assignment_interval_s=groups.group_consumer_assignment_interval_ms / 1000,
-            may_upgrade=policy in ("upgrade", "bidirectional"),
-            may_downgrade=policy in ("downgrade", "bidirectional"),
-            regex_refresh_interval_s=groups.group_consumer_regex_refresh_interval_ms / 1000,
-        ),
-        share=ShareProtocolSettings(
-            session_timeout_s=groups.group_share_session_timeout_ms / 1000,
-            heartbeat_interval_s=groups.group_share_heartbeat_interval_ms / 1000,
-            max_size=groups.group_share_max_size,
-            assignment_interval_s=groups.group_share_assignment_interval_ms / 1000,
-            initialize_retry_interval_s=max(
-                groups.group_share_initialize_retry_interval_ms, groups.offsets_commit_timeout_ms
-            )
-            / 1000,
-        ),
     )
 
 

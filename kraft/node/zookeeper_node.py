@@ -19,7 +19,6 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Mapping
-from functools import partial
 
 import attrs
 import trio
@@ -37,17 +36,8 @@ from kraft.config.throttle_settings import LEADER_RATE, MOVE_RATE
 from kraft.config.topic import log_config
 from kraft.control.controller_channel import ControllerChannel
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
-from kraft.coordination.coordinators import BrokerCoordinators, declare_coordinator_metrics
-from kraft.coordination.groups import Groups
-from kraft.coordination.marker_writer import MarkerWriter
+from kraft.coordination.lazy_coordinators import LazyCoordinators
 from kraft.coordination.producer_ids import ProducerIds
-from kraft.coordination.share_channel import ShareStateChannel
-from kraft.coordination.share_metrics import ShareMetrics
-from kraft.coordination.share_offsets import ShareOffsets
-from kraft.coordination.share_partitions import SharePartitions
-from kraft.coordination.share_states import ShareStates
-from kraft.coordination.transactions import Transactions
-from kraft.coordination.verification import TransactionVerification
 from kraft.metrics import Registry
 from kraft.node.broker_id import sessions_of
 from kraft.node.broker_role import reachable, replication_throttle, start_replication, unless
@@ -58,7 +48,6 @@ from kraft.node.open_files import FileBudget
 from kraft.node.settings import (
     connection_limits,
     data_plane_of,
-    group_settings,
     socket_settings,
 )
 from kraft.replication.commands import ControllerCommands
@@ -66,7 +55,6 @@ from kraft.replication.metrics import declare_replica_metrics
 from kraft.replication.moves import DirectoryMoves
 from kraft.replication.replicas import Replicas
 from kraft.request_log.log import RequestLog, request_log
-from kraft.rpc.client import connect
 from kraft.rpc.loop_watch import LoopWatch
 from kraft.rpc.plane import Plane, control_plane
 from kraft.rpc.quotas import ConnectionQuotas
@@ -149,7 +137,6 @@ class ZooKeeperNode:
         for directory in replicas.directories:
             directory.mark_opened()
         declare_replica_metrics(self.registry, replicas, self.config.transactions.transaction_max_timeout_ms)
-        declare_coordinator_metrics(self.registry, broker.groups, broker.transactions, broker.share_states)
         self.broker = broker
         async with trio.open_nursery() as tasks:
             if config.metrics_listener is not None:
@@ -159,11 +146,9 @@ class ZooKeeperNode:
             if log.is_on:
                 tasks.start_soon(log.run, name="request log")
             tasks.start_soon(broker.channel.run, name="controller channel")
-            tasks.start_soon(broker.groups.run, name="groups")
+            tasks.start_soon(broker.lazy_coordinators.run, name="coordinators")
             tasks.start_soon(broker.producer_ids.run, name="producer ids")
-            tasks.start_soon(broker.transactions.run, name="transactions")
             tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
-            tasks.start_soon(broker.verification.run, name="transaction verification")
             tasks.start_soon(broker.moves.run, name="moves between directories")
             start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
             await self._serve_requests(tasks, sessions, broker, log, task_status)
@@ -228,6 +213,7 @@ class ZooKeeperNode:
         if not await unless(self.stopping, join):
             task_status.started(None)
             return
+        broker.lazy_coordinators.begin()
         task_status.started(Bound(dict(bound), {}))
         await self.stopping.wait()
         address = self._address(broker.replicas)
@@ -263,16 +249,10 @@ class ZooKeeperNode:
         lag_max_s = config.replication.replica_lag_time_max_ms / 1000
         replicas = Replicas(config.node_id, world, directories, config.values, lag_max_s)
         configs = ConfigStore(sessions)
-        connect_to = partial(connect, dial=world.dial)
-        # These never run: share groups need a metadata quorum.
-        share_states = ShareStates(config, replicas, world)
-        share_channel = ShareStateChannel(config, replicas, share_states, connect_to, lambda: None)
-        shares = SharePartitions(config, replicas, world, share_channel, ShareMetrics(self.registry))
-        interval_ms = config.groups.offsets_retention_check_interval_ms
-        groups = Groups(replicas, world, group_settings(config), interval_ms, share_channel.request)
-        writer = MarkerWriter(config, replicas, groups, world.clock)
-        transactions = Transactions(config, replicas, world, lambda: producer_ids.take(), connect_to, writer.write)
-        coordinators = BrokerCoordinators(groups, transactions, share_states, shares)
+        # Share groups need a metadata quorum, so nobody asks for their topic.
+        coordinators = LazyCoordinators(
+            config, replicas, world, self.registry, lambda: producer_ids.take(), lambda names: None
+        )
         commands = ControllerCommands(replicas, coordinators, configs.topics)
         address = self._address(replicas)
         channel = ControllerChannel(commands, address.for_requests, None, connect=address.connect)
@@ -283,18 +263,12 @@ class ZooKeeperNode:
             cluster,
             world.clock,
             replicas,
-            groups,
-            transactions,
-            share_states,
-            ShareOffsets(config, replicas, connect_to, share_channel.request),
-            shares,
+            coordinators,
             channel,
             _never_behind,
             producer_ids,
             FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
             AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
-            TransactionVerification(config, replicas, transactions, connect_to, self.registry),
-            writer,
             DirectoryMoves(replicas, channel.request, replication_throttle(config, replicas, MOVE_RATE)),
             replication_throttle(config, replicas, LEADER_RATE),
             commands=commands,

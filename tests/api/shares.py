@@ -58,7 +58,7 @@ from kraft.rpc.channel import ConnectionInfo, Request, response_of
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import KafkaError
 from kraft.wire.internal_topics import SHARE_STATE_TOPIC
-from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration, serving, topic
+from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration, serving, topic, with_coordinators
 from tests.support.talk import batch
 
 STATE_ID = UUID(int=78)
@@ -151,8 +151,8 @@ class ShareBroker:
 
     async def hear(self, *records: Any) -> None:
         led = await self.broker.hear(*records)
-        self.context.share_states.apply(led)
-        self.context.shares.apply(led)
+        self.context.coordinators.share_states.apply(led)
+        self.context.coordinators.shares.apply(led)
 
     async def call(self, api: Any, message: Any, connection: ConnectionInfo | None = None) -> Any:
         connection = connection or ConnectionInfo("PLAINTEXT", "PLAINTEXT", "h", 1, "h:1")
@@ -205,7 +205,8 @@ async def share_broker(path: Path, partitions: int = 1, **settings: str) -> Asyn
     states = ShareStates(config, replicas, replicas.world)
     channel = ShareStateChannel(config, replicas, states, cast(Any, None), lambda: None)
     shares = SharePartitions(config, replicas, replicas.world, channel, ShareMetrics(Registry()))
-    context = attrs.evolve(serving(replicas), config=config, share_states=states, shares=shares)
+    context = with_coordinators(serving(replicas), share_states=states, shares=shares)
+    context = attrs.evolve(context, config=config)
     desk = ShareBroker(broker, context)
     await replicas.registered(5)
     state = PartitionRecord(

@@ -101,6 +101,7 @@ async def test_groups_and_offsets_survive(tmp_path: Path, kill: bool) -> None:
         if kill:
             node.kill()
     async with node_in(tmp_path) as node:
+        await coordinated(node.broker, "readers")
         assert await committed(node.broker, "readers", "orders") == 9
         found = await described(node.broker, "readers")
         assert (found.group_state, [each.member_id for each in found.members]) == ("Stable", [joined.member_id])

@@ -344,7 +344,7 @@ class TestSessions:
             await member.acknowledge([(0, 0, [ACCEPT])])
             await member.close()
             await trio.testing.wait_all_tasks_blocked()
-            assert not desk.context.shares.loaded_count
+            assert not desk.context.coordinators.shares.loaded_count
             assert await desk.member("n").acquired() == [(1, 1, 2)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import attrs
 import pytest
@@ -21,7 +21,7 @@ from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode
 from tests.api.transactions import UNVERIFIED, Coordinator
-from tests.support.held import TOPIC, TOPIC_ID, Broker, leader_in, serving
+from tests.support.held import TOPIC, TOPIC_ID, Broker, leader_in, serving, with_coordinators
 from tests.support.talk import batch
 
 PRODUCER, EPOCH = 4711, 3
@@ -47,7 +47,8 @@ class Written:
             data.append(PartitionProduceData(index, records))
         topic = TopicProduceData("" if version >= 13 else TOPIC, TOPIC_ID, partition_data=data)
         config = from_mapping({**SETTINGS, **self.settings}).config
-        context = attrs.evolve(serving(self.broker.replicas), config=config, verification=cast(Any, self.coordinator))
+        context = with_coordinators(serving(self.broker.replicas), verification=self.coordinator)
+        context = attrs.evolve(context, config=config)
         reply = await at_broker(
             context, Request(0, version, 0, "t", b"", 0, INFO), ProduceRequest("id", 1, 1000, [topic])
         )

@@ -129,7 +129,6 @@ def test_old_producers_do_not_know_a_load(version: int, code: ErrorCode) -> None
 class VerifyingContext(Context):
     """The fields of a broker that TxnOffsetCommit uses."""
 
-    verification: Coordinator
     config: Any
 
 
@@ -143,7 +142,8 @@ class Verified:
 
     async def commit(self, version: int = 4) -> ErrorCode:
         config = SimpleNamespace(transactions=SimpleNamespace(transaction_partition_verification_enable=self.verifies))
-        context: Any = VerifyingContext(self.desk.replicas, self.desk.groups, self.coordinator, config)
+        coordinators = SimpleNamespace(groups=self.desk.groups, verification=self.coordinator)
+        context: Any = VerifyingContext(self.desk.replicas, coordinators, config)
         sent, message = Request(0, version, 0, "c", b"", 0, cast(Any, DeskConnection())), request(GROUP, "t")
         try:
             reply = await txn_offset_commit.at_broker(context, sent, message)

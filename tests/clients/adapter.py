@@ -77,7 +77,7 @@ class Member(abc.ABC):
 
     @abc.abstractmethod
     def poll(self) -> list[Message]:
-        """Return the received records after at most ``POLL_S``. Some libraries also process group events here."""
+        """Return the received records after at most a second. Some libraries also process group events here."""
 
     @abc.abstractmethod
     def assignment(self) -> set[int]:

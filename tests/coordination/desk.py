@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
@@ -87,7 +87,7 @@ class Context:
     """The fields of a broker that the handlers of groups use."""
 
     replicas: Replicas
-    groups: Groups
+    coordinators: Any
 
 
 @attrs.define
@@ -145,7 +145,9 @@ class Coordinator:
         """Send a request and return its response."""
         request = Request(0, version, 0, "c", b"", 0, cast(Any, Connection()))
         try:
-            reply = await handler.at_broker(cast(BrokerContext, Context(self.replicas, self.groups)), request, message)
+            reply = await handler.at_broker(
+                cast(BrokerContext, Context(self.replicas, SimpleNamespace(groups=self.groups))), request, message
+            )
             return await reply.wait() if isinstance(reply, Parked) else reply
         except KafkaError as refused:
             return handler.error(message, version, refused.code)

@@ -28,7 +28,7 @@ async def test_records_in_flight_and_acknowledgements_are_counted(tmp_path: Path
         desk.produce(b"a", b"b", b"c")
         member = desk.member("m")
         assert await member.acquired() == [(0, 2, 1)]
-        registry = desk.context.shares.metrics.registry
+        registry = desk.context.coordinators.shares.metrics.registry
         topic = desk.broker.partition.topic
         partition = f"group={GROUP},topic={topic},partition=0"
 
@@ -62,7 +62,7 @@ async def test_records_whose_locks_time_out_are_counted(tmp_path: Path, autojump
         await trio.sleep(31)
         tags = f"group={GROUP},topic={desk.broker.partition.topic},partition=0"
         name = f"kafka.server:type=SharePartitionMetrics,name=AcquisitionLockTimeoutPerSec,{tags}"
-        timeouts = desk.context.shares.metrics.registry.get(name)
+        timeouts = desk.context.coordinators.shares.metrics.registry.get(name)
         assert isinstance(timeouts, Meter)
         assert timeouts.count == 2
 

@@ -54,7 +54,7 @@ from kraft.rpc.channel import ConnectionInfo, Request, response_of
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_TOPIC
 from tests.coordination.desk import SETTINGS, WORLD, no_share_coordinator, settle
-from tests.support.held import TOPIC, TOPIC_ID, broker_in, registration, serving, topic
+from tests.support.held import TOPIC, TOPIC_ID, broker_in, registration, serving, topic, with_coordinators
 
 LEADER, PREVIOUS = 1, 2
 STATE_ID = UUID(int=5)
@@ -202,7 +202,7 @@ async def elected(path: Path, state: StateTopic, *written: list[tuple[bytes, byt
     async with trio.open_nursery() as nursery:
         nursery.start_soon(coordinator.run)
         await settle()
-        yield attrs.evolve(context, **{field: coordinator})
+        yield with_coordinators(context, **{field: coordinator})
         nursery.cancel_scope.cancel()
     for partition in broker.replicas.all():
         partition.log.abandon()

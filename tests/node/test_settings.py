@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kraft.config.broker import node_config
 from kraft.controller.context import ControllerConfig
+from kraft.coordination.coordinators import group_settings
 from kraft.coordinator.groups.rebalance import CoordinatorSettings
 from kraft.node.settings import (
     controller_config,
     controller_plane_of,
     data_plane_of,
-    group_settings,
     quorum_timing,
     socket_settings,
 )

@@ -17,8 +17,7 @@ from kraft.client.consumer import Consumer
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.registry import ApiKey
 from kraft.request_log import topic as request_topic
-from kraft.request_log.lines import RequestLines, Taken
-from kraft.request_log.lines import CLIENT_ID
+from kraft.request_log.lines import CLIENT_ID, RequestLines, Taken
 from kraft.rpc.trace import RequestCompleted
 from kraft.wire.errors import KafkaError
 from tests.support.nodes import Running, node_in

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
@@ -77,7 +78,7 @@ async def leader_in(path: Path, partitions: int, *replicas: int) -> AsyncIterato
 
 
 def serving(replicas: Replicas) -> BrokerContext:
-    """The context of Produce, Fetch and ListOffsets at these replicas, without groups and a controller."""
+    """The context of Produce, Fetch and ListOffsets at these replicas, without coordinators and a controller."""
     config = from_mapping(SETTINGS).config
     absent = cast(Any, None)
     sessions = FetchSessionCache(10, new_id=lambda: replicas.world.random.randrange(1, 2**31))
@@ -90,17 +91,17 @@ def serving(replicas: Replicas) -> BrokerContext:
         absent,
         absent,
         absent,
-        absent,
-        absent,
-        absent,
-        absent,
         sessions,
-        absent,
-        absent,
         absent,
         absent,
         Throttle(LEADER_RATE, replicas),
     )
+
+
+def with_coordinators(context: BrokerContext, **parts: Any) -> BrokerContext:
+    """``context`` with coordinators of the test, by the fields of ``BrokerCoordinators``."""
+    made = SimpleNamespace(**parts)
+    return attrs.evolve(context, lazy_coordinators=cast(Any, SimpleNamespace(made=made)))
 
 
 def registration(node_id: int, epoch: int, port: int = 1, *, fenced: bool = False) -> RegisterBrokerRecord:

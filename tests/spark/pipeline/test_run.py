@@ -95,7 +95,7 @@ def rows(store: TableStore, name: str) -> list[tuple[Any, ...]]:
     )
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_a_stream_and_a_backfill_make_the_same_tables(
     spark: SparkSession,
     session_catalog: None,
