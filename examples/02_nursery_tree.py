@@ -30,7 +30,7 @@ async def main() -> None:
             await trio.testing.wait_all_tasks_blocked()
         print("after: ", connections())
 
-        scopes = ("embedded node", "quorum", "metadata", "controller plane", "publisher", "groups", "data plane")
+        scopes = ("embedded node", "quorum", "metadata", "controller plane", "publisher", "coordinators", "data plane")
         for line in render().splitlines():
             if line.strip("│├└─ ") in scopes:
                 print(line)

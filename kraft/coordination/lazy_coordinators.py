@@ -7,7 +7,6 @@ partition of theirs can serve clients first.
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -91,6 +90,5 @@ class LazyCoordinators:
     async def run(self) -> None:
         """Run the coordinators, once they are wanted, forever."""
         await self._wanted.wait()
-        if _MODULE not in sys.modules:
-            await self.world.in_thread(importlib.import_module, _MODULE)
+        await self.world.in_thread(importlib.import_module, _MODULE)
         await self.made.run()
