@@ -76,6 +76,11 @@ def _heed_signals() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return one process more than cores for ``-n auto``: the tests of processes mostly wait for nodes."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """End the first of the two measurements that pytest-cov begins in each process of pytest-xdist. The mark

@@ -1,8 +1,8 @@
 """The seconds of each tier of tests, its budget and its slowest tests, printed at the end of a run.
 
-A budget is a sum of seconds over all tests of a tier, for any number of processes, with branch coverage on. The sum of
-the README's test command is 960 s: eight minutes on two idle cores. A tier over its budget gets a mark, and no test
-fails: a timed assertion is a flaky test.
+A budget is a sum of seconds over all tests of a tier, with branch coverage on, where three processes share two idle
+cores. Those of the README's test command fit into three times its eight minutes. A tier over its budget gets a mark,
+and no test fails: a timed assertion is a flaky test.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class Tier:
     budget_s: float
 
 
-CODECS = Tier("codecs", 80)
-CORES = Tier("cores and transcripts", 110)
-DRIVERS = Tier("drivers, files and sockets", 250)
-SIMULATION = Tier("simulation", 100)
-TOOLS = Tier("tools, clients, examples", 120)
-PROCESS = Tier("process", 240)
-LEGACY = Tier("ZooKeeper era, without a server", 20)
-HARNESS = Tier("harness", 40)
+CODECS = Tier("codecs", 90)
+CORES = Tier("cores and transcripts", 130)
+DRIVERS = Tier("drivers, files and sockets", 260)
+SIMULATION = Tier("simulation", 130)
+TOOLS = Tier("tools, clients, examples", 200)
+PROCESS = Tier("process", 340)
+LEGACY = Tier("ZooKeeper era, without a server", 25)
+HARNESS = Tier("harness", 65)
 COMMAND = (CODECS, CORES, DRIVERS, SIMULATION, TOOLS, PROCESS, LEGACY, HARNESS)
 """The tiers of the README's test command."""
 
