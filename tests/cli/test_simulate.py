@@ -19,7 +19,7 @@ from kraft.cli.main import cli
 from tests.simulation.golden import recorded as golden_traces
 from tests.simulation.hunt import recorded
 from tests.simulation.mutants import MUTANTS
-from tests.simulation.page import PROSE
+from tests.simulation.page import DOCS
 from tests.support.node_process import environment
 
 # The real command, except that it shows its progress after every seed.
@@ -155,7 +155,7 @@ def test_the_plan_of_a_seed_that_holds_is_its_own(tmp_path: Path) -> None:
 def test_the_pages_commands_for_one_seed_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs/simulation.md: each works after those before it."""
     monkeypatch.chdir(tmp_path)
-    typed = re.findall(r"^\$ kraft (simulate --seed .*?)(?: > (\w+))? +#", PROSE.read_text(), re.MULTILINE)
+    typed = re.findall(r"^\$ kraft (simulate --seed .*?)(?: > (\w+))? +#", (DOCS / "simulation.md").read_text(), re.MULTILINE)
     assert [file for _, file in typed] == ["", "", "plan", ""]
     for arguments, file in typed:
         result = CliRunner().invoke(cli, shlex.split(arguments), standalone_mode=False)

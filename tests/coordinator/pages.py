@@ -302,6 +302,8 @@ TRANSCRIPTS: dict[str, dict[str, Callable[[], list[str]]]] = {
         "classic group": classic_group,
         "consumer group": consumer_group,
         "migration": migration,
+    },
+    "groups/share-groups.md": {
         "shared partition": shared_partition,
     },
     "transactions.md": {
@@ -311,6 +313,8 @@ TRANSCRIPTS: dict[str, dict[str, Callable[[], list[str]]]] = {
         "bumped epochs": bumped_epochs,
         "log of a partition": log_of_a_partition,
         "transactional offsets": transactional_offsets,
+    },
+    "transactions/hanging.md": {
         "hanging transaction": hanging_transaction,
     },
 }

@@ -1,6 +1,7 @@
-"""Writes docs/simulation.md: the text of ``prose.md``, and tables made from the code and from recorded runs.
+"""Writes docs/simulation.md and its chapter: the texts below ``prose``, and tables made from the code and from recorded
+runs.
 
-``python -m tests.simulation.page`` writes the page. With a commit and the files of ``kraft simulate --json`` as
+``python -m tests.simulation.page`` writes both. With a commit and the files of ``kraft simulate --json`` as
 arguments, it first merges these files into the campaign. Files of the same seeds under other Pythons must have equal
 traces.
 """
@@ -28,10 +29,9 @@ from tests.coordinator.test_worlds import PLANTED
 from tests.simulation import golden, hunt
 from tests.simulation.mutants import MUTANTS
 
-PROSE = Path(__file__).with_name("prose.md")
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "simulation.md"
-CAMPAIGN = ROOT / "docs" / "simulation.json"
+PROSE = Path(__file__).with_name("prose")
+DOCS = Path(__file__).parents[2] / "docs"
+CAMPAIGN = DOCS / "simulation.json"
 EXAMPLE_SEED = 3
 
 
@@ -40,8 +40,8 @@ def table(heading: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
-def render() -> str:
-    """Return the text of the page."""
+def render() -> dict[Path, str]:
+    """Return the texts of the pages."""
     invariants = [("safety", SAFETY), ("liveness", LIVENESS)]
     parts = {
         "trace": _first_election(),
@@ -58,11 +58,12 @@ def render() -> str:
         "coordinators": _coordinators(),
         "campaign": _campaign(json.loads(CAMPAIGN.read_text())) if CAMPAIGN.exists() else "None yet.",
     }
-    text = PROSE.read_text()
+    texts = {path: path.read_text() for path in sorted(PROSE.rglob("*.md"))}
     for name, part in parts.items():
-        assert f"<!-- {name} -->" in text, name
-        text = text.replace(f"<!-- {name} -->", part)
-    return text
+        place = f"<!-- {name} -->"
+        (path,) = [path for path, text in texts.items() if place in text]
+        texts[path] = texts[path].replace(place, part)
+    return {DOCS / path.relative_to(PROSE): text for path, text in texts.items()}
 
 
 def _first_election() -> str:
@@ -205,7 +206,8 @@ def main(arguments: list[str]) -> None:
         campaign = merge([json.loads(Path(file).read_text()) for file in files], commit)
         campaign["machine"] = f"{hardware()}, {datetime.date.today().isoformat()}"
         CAMPAIGN.write_text(json.dumps(campaign, indent=1) + "\n")
-    PAGE.write_text(render())
+    for page, text in render().items():
+        page.write_text(text)
 
 
 if __name__ == "__main__":
