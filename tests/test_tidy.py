@@ -205,13 +205,14 @@ _HARD_TO_READ = re.compile(r"\b(?:but for|whereof|that which|whoever|whomever)\b
 _PRIVATE_WORDS = re.compile(
     r"\b(?:tells?|told|hears?|heard|doubt(?:s|ed)?|complaints?|reigns?|somebody|anybody)\b", re.I
 )
+_IN_TITLES = (_HARD_TO_READ, _PRIVATE_WORDS)
 _CODE = re.compile(r"``.+?``|`[^`]+`")
 
 
-def hard_to_read(text: str) -> Iterator[str]:
+def hard_to_read(text: str, *, may_be_title: bool = False) -> Iterator[str]:
     """Yield the places of a text that a reader with English as a second language reads twice."""
     prose = _CODE.sub("x", " ".join(text.split()))
-    for pattern in (_CLAUSE_AS_SUBJECT, _HARD_TO_READ, _PRIVATE_WORDS):
+    for pattern in _IN_TITLES if may_be_title else (_CLAUSE_AS_SUBJECT, *_IN_TITLES):
         found = pattern.search(prose)
         if found is not None:
             yield f"hard to read: {prose[found.start() : found.start() + 60]}"
@@ -222,6 +223,13 @@ def hard_sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield from ((node.lineno, found) for found in hard_to_read(node.value.value))
+
+
+def hard_messages(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Log lines, help texts, reasons and errors are read like pages. Some of them are titles."""
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield from ((node.lineno, found) for found in hard_to_read(node.value, may_be_title=True))
 
 
 _NO_PROSE = re.compile(r"^```.*?^```|<details>.*?</details>|^\|.*?$", re.MULTILINE | re.DOTALL)
@@ -237,6 +245,7 @@ def hard_pages(root: Path) -> Iterator[str]:
 CHECKS = [
     files_made_elsewhere,
     files_opened_elsewhere,
+    hard_messages,
     hard_sentences,
     long_functions,
     unbounded_shields,
@@ -248,6 +257,7 @@ CHECKS = [
 FAULTS = {
     "files_made_elsewhere": "os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)",
     "files_opened_elsewhere": "open(path, 'rb')",
+    "hard_messages": "logger.warning('%s heard of %s', a, b)",
     "hard_sentences": '"""What was appended is sent."""',
     "long_functions": "def f():\n" + "    pass\n" * MAX_FUNCTION_LINES,
     "unbounded_shields": "with trio.CancelScope(shield=True): pass",

@@ -172,7 +172,7 @@ class ControllerChannel:
         try:
             response: DescribeQuorumResponse = await self.request(DescribeQuorumRequest([asked]))
         except KafkaError as failure:
-            logger.debug("no leader of the quorum tells its high watermark: %s", failure)
+            logger.debug("no leader of the quorum returned its high watermark: %s", failure)
             return -1
         return max((each.high_watermark for topic in response.topics for each in topic.partitions), default=-1)
 

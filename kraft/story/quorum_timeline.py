@@ -184,9 +184,9 @@ def _verdict_sentence(line: JournalLine) -> str:
     peer, epoch, granted = line.fields.get("peer"), line.epoch, line.fields.get("granted") is True
     match line.fields.get("request"), granted:
         case "BeginQuorumEpoch", True:
-            return f"hears from {peer} that it leads epoch {epoch}"
+            return f"learns from {peer} that it leads epoch {epoch}"
         case "EndQuorumEpoch", True:
-            return f"hears from {peer} that it gives up epoch {epoch}"
+            return f"learns from {peer} that it gives up epoch {epoch}"
         case "Vote", _ if epoch == _NO_EPOCH:
             decided = "refuses Vote"
         case "Vote", _ if line.fields.get("preVote"):

@@ -155,7 +155,9 @@ def test_the_plan_of_a_seed_that_holds_is_its_own(tmp_path: Path) -> None:
 def test_the_pages_commands_for_one_seed_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs/simulation.md: each works after those before it."""
     monkeypatch.chdir(tmp_path)
-    typed = re.findall(r"^\$ kraft (simulate --seed .*?)(?: > (\w+))? +#", (DOCS / "simulation.md").read_text(), re.MULTILINE)
+    typed = re.findall(
+        r"^\$ kraft (simulate --seed .*?)(?: > (\w+))? +#", (DOCS / "simulation.md").read_text(), re.MULTILINE
+    )
     assert [file for _, file in typed] == ["", "", "plan", ""]
     for arguments, file in typed:
         result = CliRunner().invoke(cli, shlex.split(arguments), standalone_mode=False)

@@ -51,7 +51,7 @@ def test_the_timeline_of_an_election(world: Journals) -> None:
         "14:20:00.130   node 2 votes for 1 in epoch 1: its log is at least as long as mine\n"
         "14:20:00.140 * node 1 leads epoch 1: 1 and 2 granted their votes\n"
         "14:20:00.150   node 2 follows in epoch 1: 1 sent BeginQuorumEpoch\n"
-        "14:20:00.160   node 2 hears from 1 that it leads epoch 1\n"
+        "14:20:00.160   node 2 learns from 1 that it leads epoch 1\n"
         "\n"
         "EPOCH  LEADER  SINCE                    LED FOR  UNTIL\n"
         "1      1       2026-11-21 14:20:00.140  -        still leads, as far as is known\n"
@@ -192,7 +192,7 @@ def test_one_epoch_is_how_it_came_about_and_how_it_ended(world: Journals) -> Non
         "node 2 votes for 1 in epoch 1: its log is at least as long as mine",
         "node 1 leads epoch 1: 1 and 2 granted their votes",
         "node 2 follows in epoch 1: 1 sent BeginQuorumEpoch",
-        "node 2 hears from 1 that it leads epoch 1",
+        "node 2 learns from 1 that it leads epoch 1",
         "node 2 asks for votes in epoch 2, to see whether it could win: 1 sent no response within the fetch timeout",
         "node 1 leads no more, and follows in epoch 2: 2 sent BeginQuorumEpoch",
     ]
