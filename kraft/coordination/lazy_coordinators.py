@@ -6,7 +6,6 @@ partition of theirs can serve clients first.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +18,7 @@ from kraft.metrics import Registry
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.internal_topics import is_internal
+from kraft.world.garbage import import_uncollected
 from kraft.world.world import World
 
 if TYPE_CHECKING:
@@ -90,5 +90,5 @@ class LazyCoordinators:
     async def run(self) -> None:
         """Run the coordinators, once they are wanted, forever."""
         await self._wanted.wait()
-        await self.world.in_thread(importlib.import_module, _MODULE)
+        await self.world.in_thread(import_uncollected, _MODULE)
         await self.made.run()

@@ -215,9 +215,12 @@ class Clients:
         for client, seen in zip(both, asked, strict=True):
             seen.add(client.cease())
 
-    def ask_quietly(self) -> Both:
-        """Ask an idle node. Return the last requests to it: for a p99 the new ones alone would be too few."""
-        for _ in range(QUIET_ROUNDS):
+    def ask_quietly(self, rounds: int = QUIET_ROUNDS) -> Both:
+        """Ask an idle node. Return the last requests to it: for a p99 the new ones alone would be too few.
+
+        More rounds follow, up to ``rounds``, until the machine is quiet.
+        """
+        for _ in range(rounds):
             with self.asking(self.quiet):
                 time.sleep(QUIET_S)
             for seen in self.quiet:
@@ -248,8 +251,8 @@ class Watch:
     busy: Both = attrs.Factory(lambda: (Asked(), Asked()))
 
     @classmethod
-    def begin(cls, target: Target, clients: Clients) -> Watch:
-        quiet = clients.ask_quietly()
+    def begin(cls, target: Target, clients: Clients, rounds: int = QUIET_ROUNDS) -> Watch:
+        quiet = clients.ask_quietly(rounds)
         watch = cls(target, clients, quiet, target.resident_mib(), target.fenced())
         target.forget_peak()
         target.new_steps()
@@ -280,12 +283,14 @@ class Watch:
 
 
 def judge(target: Target, clients: Clients, attack: Attack, *, once: bool = False) -> Verdict:
-    """Attack the cluster while both clients ask: again until the waits can be judged, or only ``once``."""
+    """Attack the cluster while both clients ask: again until the waits can be judged, or only ``once``, on a busy
+    machine, too.
+    """
     with neighbour(target.address, target.broker_id) as friend:
         attack.prepare(friend)  # makes one of the fuzzer's topics wide, if the attack needs that
         prepare_clients(friend)
     frames = list(attack.frames())
-    watch = Watch.begin(target, clients)
+    watch = Watch.begin(target, clients, 1 if once else QUIET_ROUNDS)
     address = target.controller_address if attack.at_controller else target.address
     outcome, began = None, time.perf_counter()
     while outcome is None or not (

@@ -20,7 +20,7 @@ from tests.fuzz.strike import CLIENT_APIS, CONTROL_APIS
 from tests.support.node_process import OURS
 from tests.support.quorum_view import wait_for_leader
 
-pytestmark = pytest.mark.timeout(240)  # half a minute each on two idle cores
+pytestmark = pytest.mark.timeout(600)  # half a minute each on two idle cores, and minutes on a busy machine
 
 ELEMENTS = 10_000
 """A tenth of the most that a request may have, for the sake of the suite's time."""

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from kraft.testing import embedded_node
 from tests.support.node_process import environment
 
@@ -97,6 +99,7 @@ print(json.dumps(looked_at))
 TRAFFIC = """
 import socket
 import trio
+import kraft.coordination.coordinators  # attrs makes cycles of classes, and the node would import it during the traffic
 from kraft.rpc.client import connect
 from kraft.testing.embedded import embedded_node
 from tests.support.talk import batch, create, fetch_request, produce, values
@@ -196,3 +199,23 @@ async def test_the_policy_belongs_to_the_command_and_not_to_a_node() -> None:
     async with embedded_node():
         assert gc.callbacks == before
         assert gc.get_freeze_count() <= frozen
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_an_import_begins_no_collection(is_enabled: bool) -> None:
+    """Afterwards the collector is as before, also after an error."""
+    statements = f"""
+import gc, json, sys
+from kraft.world.garbage import import_uncollected
+gc.enable() if {is_enabled} else gc.disable()
+began = []
+gc.callbacks.append(lambda phase, info: began.append(phase))
+import_uncollected("kraft.coordination.coordinators")
+seen = len(began), "kraft.coordinator.groups.core" in sys.modules, gc.isenabled()
+try:
+    import_uncollected("kraft.no_such_module")
+except ImportError:
+    seen += (gc.isenabled(),)
+print(json.dumps(seen))
+"""
+    assert printed(statements) == [0, True, is_enabled, is_enabled]
