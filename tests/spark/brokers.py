@@ -67,9 +67,14 @@ class Brokers:
         return name
 
     def _has_leaders(self, name: str, partitions: int) -> bool:
-        known = self.admin.list_topics(timeout=LIMIT_S).topics.get(name)
-        leaders = [] if known is None else [each.leader for each in known.partitions.values()]
-        return len(leaders) == partitions and min(leaders) >= 0
+        """Whether every broker shows the partitions: a client may ask any of them, and none has the metadata first."""
+        for server in self.servers.split(","):
+            new_client = cka.AdminClient({"bootstrap.servers": server, **_CLIENT})  # it knows no other broker yet
+            known = new_client.list_topics(timeout=LIMIT_S).topics.get(name)
+            leaders = [] if known is None else [each.leader for each in known.partitions.values()]
+            if len(leaders) != partitions or min(leaders) < 0:
+                return False
+        return True
 
     def leader(self, topic: str, partition: int) -> int:
         """Return the id of the broker that leads the partition."""
@@ -117,8 +122,9 @@ class Brokers:
         return int(self.admin.list_offsets({partition: spec})[partition].result(LIMIT_S).offset)
 
     def grow(self, topic: str, partitions: int) -> None:
-        """Add partitions until there are ``partitions``."""
+        """Add partitions until there are ``partitions``, and wait until every broker shows them."""
         self.admin.create_partitions([cka.NewPartitions(topic, partitions)])[topic].result(LIMIT_S)
+        eventually(lambda: self._has_leaders(topic, partitions), LIMIT_S)
 
     def alter(self, topic: str, setting: str, value: str) -> None:
         """Set one of the topic's configs."""
