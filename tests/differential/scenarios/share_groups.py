@@ -10,6 +10,7 @@ from tests.differential.scenarios.groups import find, formed
 from tests.differential.scenarios.produce import batch, made, produced
 from tests.differential.scenarios.shares import on, wanted
 from tests.differential.talk import Body, Talk
+from tests.support.eventually import eventually
 
 TRIES = 400
 #: For a response that does not come.
@@ -42,11 +43,19 @@ def joined(talk: Talk, group: str, member: str, *topics: str) -> Body:
 
 
 def configured(talk: Talk, group: str, **configs: str) -> None:
-    """Set the settings of a group."""
-    changes = [{"name": key.replace("_", "."), "configOperation": 0, "value": value} for key, value in configs.items()]
+    """Set the settings of a group, and wait until the broker shows them: the controller answers before it does."""
+    wanted = {key.replace("_", "."): value for key, value in configs.items()}
+    changes = [{"name": name, "configOperation": 0, "value": value} for name, value in wanted.items()]
     resource = {"resourceType": GROUP_RESOURCE, "resourceName": group, "configs": changes}
     answer = talk.tell(ApiKey.INCREMENTAL_ALTER_CONFIGS, {"resources": [resource]})
     assert not answer["responses"][0]["errorCode"], answer
+    asked = {"resourceType": GROUP_RESOURCE, "resourceName": group, "configurationKeys": [*wanted]}
+
+    def are_shown() -> bool:
+        (found,) = talk.tell(ApiKey.DESCRIBE_CONFIGS, {"resources": [asked]})["results"]
+        return {each["name"]: each["value"] for each in found["configs"]} == wanted
+
+    eventually(are_shown)
 
 
 def share_heartbeats(talk: Talk) -> None:
