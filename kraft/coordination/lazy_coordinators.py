@@ -1,4 +1,4 @@
-"""The coordinators of a broker, from before their modules are imported.
+"""The place of a broker's coordinators, which exists before their modules are imported.
 
 The coordinators of groups, transactions and share groups are a quarter of all that a node imports. A node without a
 partition of theirs can serve clients first.
@@ -67,7 +67,7 @@ class LazyCoordinators:
         return hosted is partition and partition.is_leader
 
     def begin(self) -> None:
-        """Import and make them now, on a worker thread."""
+        """Import them on a worker thread, then make and run them."""
         self._wanted.set()
 
     def apply(self, led: LeaderChanges, deleted: Iterable[str] = ()) -> None:

@@ -8,7 +8,7 @@ The lifetimes, outermost first. A task may use only the tasks that enclose it, a
         controller plane            controller listeners, their processors, queue of 500, handlers
           controller channel        sends requests to the active controller, on whichever node it is
           controller registration
-          broker                    follows the metadata and other brokers; heartbeats; groups; maintenance
+          broker                    follows the metadata and other brokers; heartbeats; coordinators; maintenance
             data plane              client listeners, their processors, queue of 500, handlers
 
 A node without the controller role has no controller plane and follows the quorum as an observer. A node without the

@@ -3,7 +3,7 @@
 The lifetimes, outermost first::
 
     directories                     locks held, from here to the end
-      broker                        groups, fetchers, in-sync replicas, maintenance
+      broker                        coordinators, fetchers, in-sync replicas, maintenance
         registration                the session with ZooKeeper: while it lives, the broker is registered
           controller                stands for election; while it is elected, one channel to each broker
         control plane               the controller's listener (KIP-291), if it is set: queue of 20, 1 handler

@@ -61,7 +61,7 @@ Config = Mapping[str, str]
 
 
 class Coordinators(Protocol):
-    """The group coordinator, as far as it follows the roles of partitions; ``Groups`` is one."""
+    """The coordinators, as far as they follow the roles of partitions; ``LazyCoordinators`` is one."""
 
     async def forgotten(self, image: Image) -> None: ...
     def apply(self, led: LeaderChanges, deleted: Iterable[str] = ()) -> None: ...

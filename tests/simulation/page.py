@@ -1,7 +1,7 @@
-"""Writes docs/simulation.md and its chapter: the texts below ``prose``, and tables made from the code and from recorded
-runs.
+"""Writes docs/simulation.md and its chapters: the texts below ``prose``, and tables made from the code and from
+recorded runs.
 
-``python -m tests.simulation.page`` writes both. With a commit and the files of ``kraft simulate --json`` as
+``python -m tests.simulation.page`` writes them. With a commit and the files of ``kraft simulate --json`` as
 arguments, it first merges these files into the campaign. Files of the same seeds under other Pythons must have equal
 traces.
 """
