@@ -17,8 +17,11 @@ KILLS = 3
 REQUESTS = 400
 
 
-def request_until(node: NodeProcess, directory: Path, files: int) -> None:
-    """Send Metadata requests until the node has so many complete files, and some requests more."""
+def request_until_rolled(node: NodeProcess, directory: Path, starts: int) -> int:
+    """Send Metadata requests until the last of so many starts has a complete file, and some requests more.
+
+    Return the lines that this start has in complete files.
+    """
     with socket.create_connection(("127.0.0.1", node.ports[0]), timeout=30) as connection:
 
         def ask() -> None:
@@ -29,17 +32,29 @@ def request_until(node: NodeProcess, directory: Path, files: int) -> None:
         def enough() -> bool:
             for _ in range(REQUESTS):
                 ask()
-            return len(list(directory.glob("*.jsonl"))) >= files
+            # A start completes the file of the one before, perhaps after the first of these requests.
+            return len(complete_lines(directory)) >= starts
 
         eventually(enough, 60)
         for _ in range(REQUESTS):
             ask()
+        by_start = complete_lines(directory)
+        return len(by_start[max(by_start)])
 
 
 def read(path: Path) -> list[dict[str, Any]]:
     data = path.read_bytes()
     assert data.endswith(b"\n"), path
     return [json.loads(line) for line in data.splitlines()]
+
+
+def complete_lines(directory: Path) -> dict[int, list[int]]:
+    """Return the sequence numbers of the lines in complete files, by start."""
+    by_start: dict[int, list[int]] = {}
+    for path in sorted(directory.glob("*.jsonl")):
+        for line in read(path):
+            by_start.setdefault(line["start"], []).append(line["seq"])
+    return by_start
 
 
 def test_kill_9_leaves_whole_lines_and_complete_files(tmp_path: Path) -> None:
@@ -52,17 +67,16 @@ def test_kill_9_leaves_whole_lines_and_complete_files(tmp_path: Path) -> None:
         "kraft_request_log_dir": str(directory),
     }
     with running_node(tmp_path / "1", **settings) as node:
-        for _ in range(KILLS):
-            request_until(node, directory, len(list(directory.glob("*.jsonl"))) + 1)
+        kept = []
+        for starts in range(1, KILLS + 1):
+            kept.append(request_until_rolled(node, directory, starts))
             node.kill()
             node.start()
         assert node.stop() == 0
     assert not list(directory.glob(f"*{OPEN_SUFFIX}"))
-    by_start: dict[int, list[int]] = {}
-    for path in sorted(directory.glob("*.jsonl")):
-        for line in read(path):
-            by_start.setdefault(line["start"], []).append(line["seq"])
-    assert len(by_start) == KILLS + 1
+    by_start = complete_lines(directory)
     for seen in by_start.values():
         assert seen == list(range(len(seen)))
-    assert min(map(len, list(by_start.values())[:-1])) > REQUESTS
+    *killed, _ = (len(by_start[start]) for start in sorted(by_start))
+    assert len(killed) == KILLS
+    assert all(found >= before > 0 for found, before in zip(killed, kept, strict=True)), (killed, kept)
