@@ -8,10 +8,12 @@ from __future__ import annotations
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordinator.groups.admin import group_filter, listed, listed_consumers
+from kraft.coordinator.groups.core import GroupCoordinator
 from kraft.coordinator.groups.share.description import listed_shares
 from kraft.messages.list_groups_request import ListGroupsRequest
-from kraft.messages.list_groups_response import ListGroupsResponse
+from kraft.messages.list_groups_response import ListedGroup, ListGroupsResponse
 from kraft.messages.registry import ApiKey
+from kraft.metadata.steps import Steps
 from kraft.rpc.channel import Reply, Request
 from kraft.wire.errors import ErrorCode
 from kraft.world.slices import Slices, in_slices
@@ -27,14 +29,16 @@ _SLICE_GROUPS = 1000
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: ListGroupsRequest) -> Reply:
-    response = ListGroupsResponse()
     slices = Slices(_SLICE_GROUPS)
     wanted = await in_slices(group_filter(message), slices)
-    for shard in broker.coordinators.groups.shards():
-        response.groups += await in_slices(listed(shard.core.groups, wanted), slices)
-        response.groups += await in_slices(listed_consumers(shard.core.consumers.committed, wanted), slices)
-        response.groups += await in_slices(listed_shares(shard.core.shares.committed, wanted), slices)
-    return response
+
+    def listed_of(core: GroupCoordinator) -> Steps[list[ListedGroup]]:
+        classic = yield from listed(core.groups, wanted)
+        consumers = yield from listed_consumers(core.consumers.committed, wanted)
+        shares = yield from listed_shares(core.shares.committed, wanted)
+        return [*classic, *consumers, *shares]
+
+    return ListGroupsResponse(groups=await broker.coordinators.groups.read_all(listed_of, slices))
 
 
 at_zk_broker = at_broker

@@ -11,10 +11,12 @@ from typing import Any
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordination.regexes import check, matching
-from kraft.coordinator.transactions.admin import listed, transaction_filter
+from kraft.coordinator.transactions.admin import TransactionFilter, listed, transaction_filter
+from kraft.coordinator.transactions.core import TransactionCoordinator
 from kraft.messages.list_transactions_request import ListTransactionsRequest
-from kraft.messages.list_transactions_response import ListTransactionsResponse
+from kraft.messages.list_transactions_response import ListTransactionsResponse, TransactionState
 from kraft.messages.registry import ApiKey
+from kraft.metadata.steps import Steps
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
 from kraft.wire.freeing import free_in_steps
@@ -37,24 +39,24 @@ at_zk_broker = at_broker
 
 
 async def _list(broker: BrokerContext, message: ListTransactionsRequest) -> ListTransactionsResponse:
-    shards = broker.coordinators.transactions.shards()
-    pattern = message.transactional_id_pattern
-    if pattern:
-        await check(broker.replicas.world, pattern, "Transaction ID pattern")
     slices = Slices(_SLICE_IDS)
     wanted = await in_slices(transaction_filter(message), slices)
     response = ListTransactionsResponse(unknown_state_filters=list(wanted.unknown_states))
-    now_s = broker.clock.now_s()
-    for shard in shards:
-        found = await in_slices(listed(shard.core.entries, wanted, now_s), slices)
-        if pattern:
-            ids = await matching(broker.replicas.world, pattern, [each.transactional_id for each in found])
-            found = [each for each in found if each.transactional_id in ids]
-        response.transaction_states += found
+    found = await broker.coordinators.transactions.read_all(partial(_listed_of, wanted, broker.clock.now_s()), slices)
+    pattern = message.transactional_id_pattern
+    if pattern:
+        await check(broker.replicas.world, pattern, "Transaction ID pattern")
+        ids = await matching(broker.replicas.world, pattern, [each.transactional_id for each in found])
+        found = [each for each in found if each.transactional_id in ids]
+    response.transaction_states = found
     filters: list[Any] = [wanted.producer_ids]
     del wanted
     await in_slices(free_in_steps(filters), slices)
     return response
+
+
+def _listed_of(wanted: TransactionFilter, now_s: float, core: TransactionCoordinator) -> Steps[list[TransactionState]]:
+    return listed(core.entries, wanted, now_s)
 
 
 def error(

@@ -89,10 +89,10 @@ async def _fetch(
     try:
         shard = broker.coordinators.groups.shard_of(group_id)
         shard.core.consumers.check_fetch(group_id, member_id, member_epoch)
+        found = fetched(shard.core.offsets, group_id, topics, require_stable=require_stable)
+        return await shard.read(found, _SLICE_PARTITIONS)
     except KafkaError as refused:
         return OffsetFetchResponseGroup(group_id=group_id, error_code=refused.code)
-    found = fetched(shard.core.offsets, group_id, topics, require_stable=require_stable)
-    return await in_slices(found, _SLICE_PARTITIONS)
 
 
 async def _fetch_by_id(

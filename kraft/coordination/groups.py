@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -20,6 +21,7 @@ from kraft.coordinator.groups.rebalance import CoordinatorSettings
 from kraft.coordinator.groups.share.effects import StatesAnswered
 from kraft.coordinator.groups.transactions import EndTransaction
 from kraft.metadata.image import Image
+from kraft.metadata.steps import Steps
 from kraft.records.control import EndTransactionMarker
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
@@ -28,6 +30,7 @@ from kraft.wire.internal_topics import OFFSETS_TOPIC
 from kraft.world.slices import SLICE_BYTES, Slices
 from kraft.world.world import World
 
+T = TypeVar("T")
 GroupShard = Shard[GroupCoordinator]
 _STEP_BYTES = 100
 _SCANNED_BYTES = 8
@@ -114,9 +117,9 @@ class Groups:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
         return self.shard_of(group_id)
 
-    def shards(self) -> list[GroupShard]:
-        """Return the shards of all partitions that this broker leads. Raises KafkaError as :meth:`Shards.loaded`."""
-        return self._shards.loaded()
+    async def read_all(self, read: Callable[[GroupCoordinator], Steps[list[T]]], slices: Slices) -> list[T]:
+        """Return what ``read`` finds in all partitions. Raises KafkaError as :meth:`Shards.read_all`."""
+        return await self._shards.read_all(read, slices)
 
     def active_cores(self) -> list[GroupCoordinator]:
         """Return the cores of all loaded partitions that this broker leads."""

@@ -48,6 +48,7 @@ _STEPS = _SLICE >> 4
 
 
 C = TypeVar("C", bound=CoordinatorCore[Any, Any])
+T = TypeVar("T")
 Effects = CoordinatorEffects[Any]
 
 
@@ -191,6 +192,18 @@ class Shard(Generic[C]):
         self.perform_own(self, effects)
 
     # Serving.
+
+    async def read(self, work: Steps[T], every: int | Slices) -> T:
+        """Run ``work``, which reads the core, in slices. Return its result.
+
+        Raises:
+            KafkaError: the partition stopped being served meanwhile, so that a part of the core was freed:
+                NOT_COORDINATOR, or COORDINATOR_LOAD_IN_PROGRESS if it is loaded again.
+        """
+        found = await in_slices(work, every)
+        if not self.is_active:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self.must_reload else ErrorCode.NOT_COORDINATOR)
+        return found
 
     def submit(self, request: Request, message: Any, version: int | None = None) -> Reply:
         """Perform a request. Return its response, or Parked until its records are committed or a rebalance ends.

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
 import attrs
 import trio
 
 from kraft.coordination.shard import C, Shard
 from kraft.coordinator.partitions import coordinator_partition
+from kraft.metadata.steps import Steps
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.slices import in_slices
+from kraft.world.slices import Slices, in_slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.coordinator")
+
+T = TypeVar("T")
 
 _RELOAD_AFTER_S = 1.0
 """Not a Kafka setting. The pause between a failed append or load and the next attempt to load the partition."""
@@ -83,15 +86,24 @@ class Shards(Generic[C]):
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return shard
 
-    def loaded(self) -> list[Shard[C]]:
-        """Return the shards of all partitions that this broker leads, without those that cannot be loaded.
+    async def read_all(self, read: Callable[[C], Steps[list[T]]], slices: Slices) -> list[T]:
+        """Return what ``read`` finds in all partitions that this broker leads, without those that cannot be loaded.
+
+        A partition whose leadership ends meanwhile is omitted, as in Apache's ``GroupCoordinatorService``.
 
         Raises:
             KafkaError: COORDINATOR_LOAD_IN_PROGRESS until all of them are loaded.
         """
         if not all(shard.is_active for shard in self._by_index.values()):
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        return list(self._by_index.values())
+        found = list[T]()
+        for shard in self.all():
+            try:
+                found += await shard.read(read(shard.core), slices)
+            except KafkaError as refused:
+                if refused.code != ErrorCode.NOT_COORDINATOR:
+                    raise
+        return found
 
     def all(self) -> list[Shard[C]]:
         """Return the shards of all partitions that this broker leads. Some may not be active yet."""

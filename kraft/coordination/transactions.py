@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import attrs
 import trio
@@ -16,12 +17,15 @@ from kraft.coordinator.transactions.core import ExpireTransactionalIds, MarkersW
 from kraft.coordinator.transactions.effects import TransactionEffects, TransactionMarkers
 from kraft.coordinator.transactions.step import TransactionCoordinatorSettings, TransactionWorld
 from kraft.coordinator.transactions.transaction import TransactionPartition
+from kraft.metadata.steps import Steps
 from kraft.quorum.peers import Connect
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.internal_topics import TRANSACTION_TOPIC
+from kraft.world.slices import Slices
 from kraft.world.world import World
 
+T = TypeVar("T")
 TransactionShard = Shard[TransactionCoordinator]
 
 
@@ -77,9 +81,9 @@ class Transactions:
         """Return the active shard that holds the transactional id. Raises KafkaError as :meth:`Shards.shard_of`."""
         return self._shards.shard_of(transactional_id)
 
-    def shards(self) -> list[TransactionShard]:
-        """Return the shards of all partitions that this broker leads. Raises KafkaError as :meth:`Shards.loaded`."""
-        return self._shards.loaded()
+    async def read_all(self, read: Callable[[TransactionCoordinator], Steps[list[T]]], slices: Slices) -> list[T]:
+        """Return what ``read`` finds in all partitions. Raises KafkaError as :meth:`Shards.read_all`."""
+        return await self._shards.read_all(read, slices)
 
     def report_loads(self, report: Callable[[float], None]) -> None:
         """Have the seconds of each further load of a partition reported."""

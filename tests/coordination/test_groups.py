@@ -9,11 +9,17 @@ import pytest
 import trio
 import trio.testing
 
-from kraft.api import heartbeat, list_groups
+from kraft.api import heartbeat, list_groups, offset_fetch
 from kraft.coordination.group_metrics import declare_load_times
 from kraft.coordinator.groups.records import CommittedOffset, OffsetRecord
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.list_groups_request import ListGroupsRequest
+from kraft.messages.offset_fetch_request import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from kraft.messages.offset_fetch_response import OffsetFetchResponse
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metadata.update_metadata import LEADER_DURING_DELETE
 from kraft.metrics import Registry
@@ -111,6 +117,26 @@ class TestLoading:
             desk.follower_fetches()
             await settle()
             assert await desk.committed() == {"t": 0}
+
+    async def test_a_coordinator_that_goes_during_a_fetch_returns_no_offsets(self, tmp_path: Path) -> None:
+        """The offset -1 without an error sends a consumer to ``auto.offset.reset``."""
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            write_commits(desk, 5_000)
+            await desk.publisher.registered(LEADER_EPOCH)
+            await settle()
+            topic = OffsetFetchRequestTopics(name="t", partition_indexes=list(range(5_000)))
+            message = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(GROUP, topics=[topic])])
+            responses: list[OffsetFetchResponse] = []
+
+            async def fetch() -> None:
+                responses.append(await desk.send(offset_fetch, message, 9))
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(fetch)
+                await trio.lowlevel.checkpoint()
+                await desk.change(leader=FOLLOWER)
+            (group,) = responses[0].groups
+            assert (group.error_code, group.topics) == (ErrorCode.NOT_COORDINATOR, [])
 
     @pytest.mark.parametrize("when", ["before", "meanwhile"])
     async def test_offsets_of_topics_that_are_gone_are_forgotten(self, tmp_path: Path, when: str) -> None:

@@ -18,6 +18,7 @@ from kraft.metadata.steps import Steps
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
+from kraft.world.slices import Slices
 from tests.coordination.desk import FOLLOWER, LEADER, WORLD, Desk, desk_in, settle
 
 
@@ -94,6 +95,14 @@ class Words:
         await self.shards.run()
 
 
+def all_words(core: WordCore) -> Steps[list[bytes]]:
+    found = []
+    for position in range(len(core.words)):
+        yield 1
+        found += core.words[position : position + 1]
+    return found
+
+
 @asynccontextmanager
 async def words_in(path: Path, **static: str) -> AsyncIterator[tuple[Desk, Words]]:
     async with desk_in(path, coordinator=Words, **static) as desk:
@@ -142,10 +151,40 @@ async def test_a_loaded_partition_is_served_once_it_is_committed(tmp_path: Path)
             words.shards.shard_of("any")
         assert refused.value.code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         with pytest.raises(KafkaError):
-            words.shards.loaded()
+            await words.shards.read_all(all_words, Slices(1))
         desk.follower_fetches()
         await desk.change(isr=[LEADER, FOLLOWER])
         desk.follower_fetches()
         await settle()
         assert words.announced == [b"a"], "what the load left unfinished is resumed"
-        assert words.shards.loaded() == [words.shards.shard_at(0)]
+        assert await words.shards.read_all(all_words, Slices(1)) == [b"a"]
+
+
+@pytest.mark.parametrize(
+    ("is_loaded_again", "code"),
+    [(False, ErrorCode.NOT_COORDINATOR), (True, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)],
+)
+async def test_a_read_of_a_core_that_is_freed_meanwhile_is_refused(
+    tmp_path: Path, is_loaded_again: bool, code: ErrorCode
+) -> None:
+    """A part of the state would look like all of it: OffsetFetch would return -1 for a committed offset."""
+    async with words_in(tmp_path) as (desk, words):
+        await desk.lead()
+        shard = words.shards.shard_at(0)
+        for word in (b"a", b"b"):
+            shard.take(word)
+        desk.follower_fetches()
+        await settle()
+        refusals = []
+
+        async def read() -> None:
+            with pytest.raises(KafkaError) as refused:
+                await shard.read(all_words(shard.core), Slices(1))
+            refusals.append(refused.value.code)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(read)
+            await trio.lowlevel.checkpoint()
+            shard.must_reload = is_loaded_again
+            words.shards.resign(0, KafkaError(ErrorCode.NOT_COORDINATOR))
+        assert refusals == [code]
