@@ -21,6 +21,7 @@ from kraft.messages.delete_records_response import (
 from kraft.messages.registry import ApiKey
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import Parked, Reply, Request
+from kraft.storage.checkpoint import LOG_START_OFFSET
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.wire.mapped import mapped
@@ -49,7 +50,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteReco
     async def deleted() -> DeleteRecordsResponse:
         deadline = trio.current_time() + message.timeout_ms / 1000
         try:
-            await broker.replicas.write_start_offsets()
+            await broker.replicas.checkpoints.write((LOG_START_OFFSET,))
         except OSError as failure:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR) from failure
         slices = Slices(_SLICE_PARTITIONS)

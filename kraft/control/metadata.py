@@ -12,8 +12,9 @@ import logging
 import attrs
 import trio
 
+from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metadata.changes import Accumulated, difference
-from kraft.metadata.delta import Changes, MetadataError
+from kraft.metadata.delta import Changes, Delta, MetadataError
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
 from kraft.quorum.driver import Quorum
@@ -56,12 +57,28 @@ class Subscription:
         self._published.set()
 
     async def next(self) -> tuple[Image, Changes]:
-        """Wait for the next change; return the new image and all changes since the last call."""
+        """Wait for the next change; return the new image and all changes since the last call.
+
+        The deletion of a topic whose name has a new topic is a change of its own, before all others. In its image the
+        name has no topic.
+        """
         await self._published.wait()
-        self._published = trio.Event()
         assert self._latest is not None
-        self.image, changes = self._latest, self._changes.total()
-        self._changes = Accumulated()
+        deleted = self._changes.topics_deleted
+        replaced = [key for key, topic in deleted.items() if topic.name in self._latest.topic_ids]
+        if replaced:
+            for key in replaced:
+                del deleted[key]
+            before = self.image
+            delta = Delta(before)
+            for key in replaced:
+                delta.replay(RemoveTopicRecord(key))
+            finish = delta.finish_in_steps(before.offset, before.epoch, before.timestamp_ms)
+            self.image, changes = await in_slices(finish, _SLICE_RECORDS)
+        else:
+            self._published = trio.Event()
+            self.image, changes = self._latest, self._changes.total()
+            self._changes = Accumulated()
         return self.image, changes
 
 

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import attrs
 import trio
 
+from kraft.broker.leadership import Leadership
 from kraft.coordination.regexes import RegexSearches
 from kraft.coordination.shard import ReplySlot, Shard
 from kraft.coordination.shards import Shards
@@ -62,8 +63,8 @@ class Groups:
     _deleted: set[str] = attrs.Factory(set)
     """Deleted topics, until their offsets are deleted."""
     _deleted_changed: trio.Event = attrs.Factory(trio.Event)
-    _deleted_in_load: WeakKeyDictionary[GroupShard, set[str]] = attrs.Factory(WeakKeyDictionary)
-    """The topics that were deleted while a shard was not active yet."""
+    _deleted_in_load: WeakKeyDictionary[Leadership, set[str]] = attrs.Factory(WeakKeyDictionary)
+    """The topics that were deleted while the shard of a leadership was not active."""
 
     def __attrs_post_init__(self) -> None:
         self._searches = RegexSearches(self.world)
@@ -188,15 +189,15 @@ class Groups:
                 await self._deleted_changed.wait()
 
     async def _forget(self, names: frozenset[str]) -> None:
-        """Delete the offsets of deleted topics. A shard that is not active yet does it at the end of its load."""
-        active = []
+        """Delete the offsets of deleted topics. A shard that is not active yet, or whose append fails, does it at the
+        end of its load.
+        """
         for shard in self._shards.all():
             if shard.is_active:
-                active.append(shard)
-            else:
-                self._deleted_in_load.setdefault(shard, set()).update(names)
-        for shard in active:
-            await _perform_all(shard, (ForgetTopics(each, names.__contains__) for each in shard.core.offsets.groups()))
+                gone = (ForgetTopics(each, names.__contains__) for each in shard.core.offsets.groups())
+                await _perform_all(shard, gone)
+            if not shard.is_active and shard.leadership is not None:
+                self._deleted_in_load.setdefault(shard.leadership, set()).update(names)
 
     async def run(self) -> None:
         """Run the shards, search for topics, delete the offsets of deleted topics, and expire offsets every
@@ -216,15 +217,17 @@ class Groups:
         metadata. The record that ended its leadership came later in the metadata log, and this broker has applied that
         record. A ZooKeeper-era controller gives no such promise: its UpdateMetadata omits topics without a leader.
         """
+        leadership = shard.leadership
+        assert leadership is not None
         deleted: set[str] = set()
 
         def is_gone(name: str) -> bool:
             return name in deleted or (not self.replicas.is_commanded and self.replicas.image.topic(name) is None)
 
         while True:
-            deleted = self._deleted_in_load.pop(shard, set())
+            deleted = self._deleted_in_load.pop(leadership, set())
             await _perform_all(shard, (ForgetTopics(each, is_gone) for each in shard.core.offsets.groups()))
-            if shard not in self._deleted_in_load:
+            if leadership not in self._deleted_in_load:
                 return
 
     async def _expire_offsets(self) -> None:

@@ -144,7 +144,7 @@ class Shard(Generic[C]):
     scope: trio.CancelScope = attrs.Factory(trio.CancelScope)
     _loading: int = attrs.field(default=0, init=False)
     """The offset of the record that the core loads, or of the next one."""
-    _leadership: Leadership | None = attrs.field(init=False)
+    leadership: Leadership | None = attrs.field(init=False)
     _works: deque[Work] = attrs.Factory(deque)
     """The work under way, and the work that waits for its end."""
     _uncommitted: deque[Written] = attrs.Factory(deque)
@@ -156,7 +156,7 @@ class Shard(Generic[C]):
     _stop_watching: Callable[[], None] = lambda: None
 
     def __attrs_post_init__(self) -> None:
-        self._leadership = self.partition.leadership
+        self.leadership = self.partition.leadership
 
     # Loading.
 
@@ -288,7 +288,7 @@ class Shard(Generic[C]):
             producer_epoch=producer.producer_epoch,
             control=producer.is_control,
         )
-        if self.partition.leadership is not self._leadership:
+        if self.partition.leadership is not self.leadership:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         end_offset = self.partition.append(bytearray(batch), now_ms).last_offset + 1
         if self.partition.log.must_flush:
@@ -385,7 +385,7 @@ class Shard(Generic[C]):
         while (
             self._uncommitted
             and self._uncommitted[0].end_offset <= self.partition.high_watermark
-            and self.partition.leadership is self._leadership
+            and self.partition.leadership is self.leadership
         ):
             written = self._uncommitted[0]
             effects = self.core.new_effects()

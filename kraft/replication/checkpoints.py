@@ -7,13 +7,17 @@ deletes a log. After a crash an entry may be too low, but never too high.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 
 import attrs
+import trio
 
 from kraft.replication.partition import HostedPartition
+from kraft.storage.atomic import sync_directory
 from kraft.storage.checkpoint import (
     CLEANER_OFFSET,
     HIGH_WATERMARK,
@@ -23,8 +27,11 @@ from kraft.storage.checkpoint import (
     known_offsets,
     write_offsets,
 )
+from kraft.storage.directory import LogDirectory
 from kraft.world.slices import Slices
-from kraft.world.world import InThread
+from kraft.world.world import InThread, World
+
+logger = logging.getLogger("kraft.replicas")
 
 _PRESENT: Final[Mapping[str, Callable[[HostedPartition], int]]] = {
     RECOVERY_POINT: lambda each: each.log.recovery_point,
@@ -105,3 +112,105 @@ class Checkpoints:
     def _write(self, directory: str) -> None:
         for name, offsets in self.files.items():
             write_offsets(os.path.join(directory, name), offsets)
+
+
+@attrs.define(eq=False)
+class CheckpointFiles:
+    """The checkpoint files of a broker's directories. ``partitions`` are all that it holds, by topic and index."""
+
+    world: World
+    directories: Sequence[LogDirectory]
+    partitions: Mapping[str, Mapping[int, HostedPartition]]
+    are_outdated: bool = False
+    """Whether an entry on disk may be above its log's offset, or of a deleted log."""
+    _writing: trio.Lock = attrs.Factory(trio.Lock)
+
+    async def compare(self, directory: LogDirectory, read: Checkpoints) -> None:
+        """Compare what was read in a directory with the logs that were opened there."""
+        self.are_outdated |= read.exceed(await Checkpoints.of(self._held_in(directory)))
+
+    async def write(self, names: Collection[str] = FILES) -> None:
+        """Write the files with these names in each directory. Raises OSError."""
+        async with self._writing:
+            for directory in self.directories:
+                await self._write(directory, await Checkpoints.of(self._held_in(directory), names))
+
+    async def _write(self, directory: LogDirectory, checkpoints: Checkpoints) -> None:
+        """Write the files of one directory, and record which start offsets are durable. Raises OSError."""
+        written = await checkpoints.start_offsets(self.partitions)
+        for each, start_offset in written:
+            # A failed write may already have lowered the entry.
+            each.checkpointed_start_offset = min(each.checkpointed_start_offset, start_offset)
+        await checkpoints.write(directory.path, self.world.in_thread)
+        for each, start_offset in written:
+            each.checkpointed_start_offset = start_offset
+
+    def _held_in(self, directory: LogDirectory) -> Iterator[HostedPartition]:
+        """Yield the partitions of a directory, also for a loop that awaits between them: one that is deleted meanwhile
+        is omitted, and a new one may be.
+        """
+        for each in [each for hosted in self.partitions.values() for each in hosted.values()]:
+            is_held = self.partitions.get(each.topic, {}).get(each.index) is each
+            if is_held and directory.has(each.log.directory):
+                yield each
+
+    async def forget_deleted(self) -> None:
+        """Remove the entries of deleted logs, and those beyond the end of a log.
+
+        Otherwise, after a kill, a new topic of the same name would begin at the old one's start offset and lose the
+        records before it. The cleaner would never compact its first records.
+        """
+        if not self.are_outdated:
+            return
+        try:
+            await self.write()
+        except OSError as error:  # a full disk must not prevent the deletion of topics
+            logger.error("cannot write checkpoints, the next change of the metadata tries again: %s", error)
+        else:
+            self.are_outdated = False
+
+    async def prepare_for(self, new: Iterable[TopicPartition]) -> None:
+        """Remove what the files have about earlier logs of partitions that are created next.
+
+        A file that cannot be written is deleted, which needs no space. All logs of its directory then need a longer
+        recovery after a kill. Raises OSError.
+        """
+        if self.are_outdated:
+            await self.forget_deleted()
+        if self.are_outdated:
+            async with self._writing:
+                removed = await self.world.in_thread(self._unlink_files_with, frozenset(new))
+            for directory in removed:
+                for each in self._held_in(directory):
+                    each.checkpointed_start_offset = 0
+
+    def _unlink_files_with(self, new: frozenset[TopicPartition]) -> list[LogDirectory]:
+        """Delete each file with an entry of ``new``, and return the directories that lost one."""
+        removed = []
+        for directory in self.directories:
+            paths = [os.path.join(directory.path, name) for name in FILES]
+            named = [path for path in paths if not new.isdisjoint(known_offsets(path))]
+            for path in named:
+                logger.error("%s is deleted: it has entries of an earlier topic, and cannot be written", path)
+                os.unlink(path)
+            if named:
+                sync_directory(directory.path)
+                removed.append(directory)
+        return removed
+
+    @asynccontextmanager
+    async def cutting(self, partition: HostedPartition, end_offset: int) -> AsyncIterator[None]:
+        """Lower the entries of ``partition`` before the block truncates its log to ``end_offset``.
+
+        The block must check again that the truncation is still wanted, and must not await. Raises OSError.
+        """
+        # No entry on disk is higher than its value in memory, unless lowering it failed.
+        if end_offset >= partition.highest_checkpoint and not self.are_outdated:
+            yield
+            return
+        # A flush may raise the recovery point again before the truncation. The lock keeps it from being written.
+        async with self._writing:
+            directory = next(each for each in self.directories if each.has(partition.log.directory))
+            present = await Checkpoints.of(self._held_in(directory))
+            await self._write(directory, present.lowered(partition.where, end_offset))
+            yield

@@ -108,6 +108,6 @@ class Compaction:
         await self.world.in_thread(sync_directory, log.directory)
         if log.cuts == cuts and partition.log is log:
             partition.cleaned_offset = cleaned.clean_end
-        await self.replicas.write_checkpoints()
         # Readers of an old segment hold its file open, so its name can go at once.
         await self.world.in_thread(remove_files, files)
+        await self.replicas.checkpoints.write()

@@ -35,6 +35,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.replication.throttle import REST_S, Throttle
 from kraft.rpc.client import Connection, Disconnected
+from kraft.storage.checkpoint import LOG_START_OFFSET
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.varint import Buffer
 from kraft.world.clock import Clock
@@ -186,7 +187,7 @@ class Fetcher:
         if not all(each.is_start_durable for each in self._followed):
             # The Fetch reports the log start offsets, and the leader then answers DeleteRecords (KIP-107): make them
             # durable.
-            await self.replicas.write_start_offsets()
+            await self.replicas.checkpoints.write((LOG_START_OFFSET,))
         requested = self.due()
         if not requested:
             with trio.move_on_at(min(self._resting.values(), default=float("inf"))):
@@ -307,7 +308,7 @@ class Fetcher:
         """Append batches to a log that ends where they begin. Raises KafkaError, OSError."""
         partition = requested.partition
         if partition.begins_within(base_offset):
-            async with self.replicas.cutting(partition, base_offset):
+            async with self.replicas.checkpoints.cutting(partition, base_offset):
                 if self._is_current(requested):
                     partition.append_fetched(batches, self.clock.now_ms())
         elif len(batches) > AT_ONCE_BYTES:
@@ -333,7 +334,7 @@ class Fetcher:
         offset = truncation_offset(
             epoch, end_offset, log.end_offset_for_epoch, log.log_end_offset, partition.high_watermark
         )
-        async with self.replicas.cutting(partition, log.end_if_cut(offset)):
+        async with self.replicas.checkpoints.cutting(partition, log.end_if_cut(offset)):
             if not self._is_current(requested):
                 return
             partition.truncate_to(offset, self.clock.now_ms())
@@ -364,7 +365,7 @@ class Fetcher:
         if not self._is_current(requested):
             return
         if end_offset < requested.offset:
-            async with self.replicas.cutting(partition, partition.log.end_if_cut(end_offset)):
+            async with self.replicas.checkpoints.cutting(partition, partition.log.end_if_cut(end_offset)):
                 if not self._is_current(requested):
                     return
                 partition.truncate_to(end_offset, self.clock.now_ms())

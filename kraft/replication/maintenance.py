@@ -16,6 +16,7 @@ from kraft.config.broker import NodeConfig
 from kraft.config.setting import LONG_MAX
 from kraft.replication.partition import PARTITIONS_AT_ONCE, HostedPartition
 from kraft.replication.replicas import Replicas
+from kraft.storage.checkpoint import HIGH_WATERMARK
 from kraft.storage.directory import remove_retired
 from kraft.storage.errors import StorageError
 from kraft.storage.log import remove_files
@@ -98,11 +99,11 @@ class Maintenance:
             if log.recovery_point < log.segments.active.base_offset:
                 await self._flush(partition, log.segments.active.base_offset)
             await trio.lowlevel.checkpoint()
-        await self.replicas.write_checkpoints()
+        await self.replicas.checkpoints.write()
 
     async def note_committed(self) -> None:
         """Write the high watermarks. A replica starts with them after a kill."""
-        await self.replicas.write_high_watermarks()
+        await self.replicas.checkpoints.write((HIGH_WATERMARK,))
 
     async def flush_by_time(self) -> None:
         """Flush the logs whose ``flush.ms`` has passed."""

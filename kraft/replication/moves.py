@@ -150,7 +150,7 @@ class DirectoryMoves:
                 future.abandon()
                 self.replicas.retired.append(future.directory)
         if is_done:
-            await self.replicas.forget_deleted()
+            await self.replicas.checkpoints.forget_deleted()
             logger.info("%s is in %s", partition.name, move.directory.path)
             await self._assign(move)
 

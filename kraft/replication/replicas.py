@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from uuid import UUID
 
 import attrs
@@ -27,7 +27,7 @@ from kraft.config.topic import LogConfig, log_config
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition, Partitions
-from kraft.replication.checkpoints import FILES, Checkpoints
+from kraft.replication.checkpoints import CheckpointFiles, Checkpoints
 from kraft.replication.flushes import run_flushes
 from kraft.replication.opener import CREATED_AT_ONCE, NOTHING_CHECKPOINTED, Opener
 from kraft.replication.partition import HostedPartition
@@ -100,9 +100,12 @@ class Replicas:
     _has_roles: bool = False
     _proposals: dict[HostedPartition, Proposal] = attrs.Factory(dict)
     _proposed: trio.Event = attrs.Factory(trio.Event)
-    _outdated: bool = False
-    """Whether a checkpoint on disk may have an entry above its log's offset, or an entry of a deleted log."""
-    _checkpointing: trio.Lock = attrs.Factory(trio.Lock)
+    checkpoints: CheckpointFiles = attrs.field(
+        init=False,
+        default=attrs.Factory(
+            lambda self: CheckpointFiles(self.world, self.directories, self.partitions), takes_self=True
+        ),
+    )
     opener: Opener = attrs.field(
         init=False, default=attrs.Factory(lambda self: Opener(self.world, self.directories), takes_self=True)
     )
@@ -231,6 +234,7 @@ class Replicas:
         """
         configs = dict[str, LogConfig]()
         new = [each for each in wanted if each[1] not in self.partitions.get(each[0].name, {})]
+        await self.checkpoints.prepare_for((topic.name, index) for topic, index in new)
         if len(new) <= _PARTITIONS_IN_A_ROW:
             return
         for topic, _ in new:
@@ -340,29 +344,15 @@ class Replicas:
                     self._load_one(directory, (name, index), checkpoints)
                 await trio.lowlevel.checkpoint()
             self.retired += directory.retired()
-            self._outdated |= checkpoints.exceed(await Checkpoints.of(self.in_directory(directory)))
-        await self.forget_deleted()
+            await self.checkpoints.compare(directory, checkpoints)
+        await self.checkpoints.forget_deleted()
         slices = Slices(_PARTITIONS_IN_A_ROW)
         for topic, index, state in self.image.partitions():
             if self.node_id in state.replicas and index not in self.partitions.get(topic.name, {}):
+                await self.checkpoints.prepare_for([(topic.name, index)])
                 log = self.opener.create(topic, index, self._config_of(topic.name))
                 self._host(topic, index, state, log)
                 await slices.spend()
-
-    async def forget_deleted(self) -> None:
-        """Remove the checkpoint entries of deleted logs, and those beyond the end of a log.
-
-        Otherwise, after a kill, a new topic of the same name would begin at the old one's start offset and lose the
-        records before it. The cleaner would never compact its first records.
-        """
-        if not self._outdated:
-            return
-        try:
-            await self.write_checkpoints()
-        except OSError as error:  # a full disk must not prevent the deletion of topics
-            logger.error("cannot write checkpoints, the next change of the metadata tries again: %s", error)
-        else:
-            self._outdated = False
 
     def _load_one(self, directory: LogDirectory, where: TopicPartition, checkpoints: Checkpoints) -> None:
         name, index = where
@@ -413,8 +403,8 @@ class Replicas:
             partition.follow(partition.state)
             partition.log.abandon()
             self.opener.hosted_in[self.opener.directory_of(partition.log).path] -= 1
-            self._outdated = True
-        await self.forget_deleted()
+            self.checkpoints.are_outdated = True
+        await self.checkpoints.forget_deleted()
         while gone:
             several = gone[:_RENAMED_AT_ONCE]
             where = [(self.opener.directory_of(each.log), each.name, self.world.new_uuid()) for each in several]
@@ -464,20 +454,14 @@ class Replicas:
     def rehost(self, partition: HostedPartition, log: Log, cleaned_offset: int) -> None:
         """Put ``log``, which has the same records in another directory, in the place of the partition's log.
 
-        The caller calls ``forget_deleted`` next: the checkpoints have the offsets of the old one.
+        The caller calls ``checkpoints.forget_deleted`` next: the files have the offsets of the old one.
         """
         for each, change in ((partition.log, -1), (log, 1)):
             self.opener.hosted_in[os.path.dirname(each.directory)] += change
         partition.log, partition.checkpointed_start_offset = log, 0
         partition.cleaned_offset = min(partition.cleaned_offset, cleaned_offset)
-        self._outdated = True
+        self.checkpoints.are_outdated = True
         partition.wake()
-
-    def in_directory(self, directory: LogDirectory) -> Iterator[HostedPartition]:
-        """Yield the partitions of a directory, also for a loop that awaits between them: one that is deleted meanwhile
-        is omitted, and a new one may be.
-        """
-        return (each for each in list(self.all()) if self.holds(each) and directory.has(each.log.directory))
 
     # Durability.
 
@@ -501,52 +485,6 @@ class Replicas:
         if due:
             await run_flushes(due, Log.begin_flush, self.world, self.holds)
 
-    # Checkpoints, at intervals and at the end.
-
-    async def write_checkpoints(self) -> None:
-        """Write all four checkpoints of each directory. Raises OSError."""
-        await self._write_present(FILES)
-
-    async def write_start_offsets(self) -> None:
-        """Write the log start offsets, so that deleted records stay deleted after a kill (KIP-107). Raises OSError."""
-        await self._write_present((LOG_START_OFFSET,))
-
-    async def write_high_watermarks(self) -> None:
-        """Write the high watermarks, for a start after a kill. Raises OSError."""
-        await self._write_present((HIGH_WATERMARK,))
-
-    async def _write_present(self, names: Collection[str]) -> None:
-        async with self._checkpointing:
-            for directory in self.directories:
-                await self._write(directory, await Checkpoints.of(self.in_directory(directory), names))
-
-    async def _write(self, directory: LogDirectory, checkpoints: Checkpoints) -> None:
-        """Write the files of one directory, and record which start offsets are durable. Raises OSError."""
-        written = await checkpoints.start_offsets(self.partitions)
-        for each, start_offset in written:
-            # A failed write may already have lowered the entry.
-            each.checkpointed_start_offset = min(each.checkpointed_start_offset, start_offset)
-        await checkpoints.write(directory.path, self.world.in_thread)
-        for each, start_offset in written:
-            each.checkpointed_start_offset = start_offset
-
-    @asynccontextmanager
-    async def cutting(self, partition: HostedPartition, end_offset: int) -> AsyncIterator[None]:
-        """Lower the checkpoints of ``partition`` before the block truncates its log to ``end_offset``.
-
-        The block must check again that the truncation is still wanted, and must not await. Raises OSError.
-        """
-        # No entry on disk is higher than its value in memory, unless lowering it failed.
-        if end_offset >= partition.highest_checkpoint and not self._outdated:
-            yield
-            return
-        # A flush may raise the recovery point again before the truncation. The lock keeps it from being written.
-        async with self._checkpointing:
-            directory = self.opener.directory_of(partition.log)
-            present = await Checkpoints.of(self.in_directory(directory))
-            await self._write(directory, present.lowered(partition.where, end_offset))
-            yield
-
     async def close(self) -> None:
         """Close all logs in a controlled stop, durably. Raises OSError."""
         partitions = [each for each in self.all() if not each.log.is_closed]
@@ -556,7 +494,7 @@ class Replicas:
         await run_flushes(partitions, Log.begin_close, self.world, self.holds)
         for partition in partitions:
             partition.log.abandon()
-        await self.write_checkpoints()
+        await self.checkpoints.write()
 
 
 def _retire(logs: Iterable[tuple[LogDirectory, str, UUID]]) -> list[str]:

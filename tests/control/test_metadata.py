@@ -50,6 +50,27 @@ async def test_a_slow_subscription_gets_all_changes_as_one(tmp_path: Path) -> No
         assert not changes.topics_deleted
 
 
+async def test_the_deletion_of_a_topic_is_seen_before_another_has_its_name(tmp_path: Path) -> None:
+    """Records of committed offsets name their topic. A reader deletes them before the name has another topic."""
+    async with running(tmp_path) as (quorum, metadata):
+        append(quorum, [topic(1), topic(2)], 1)
+        await quorum.committed(quorum.end_offset - 1)
+        before = await committed_image(quorum, metadata)
+        reader = metadata.subscribe()
+        again = topic(1).evolve(topic_id=UUID(int=2001))
+        append(quorum, [RemoveTopicRecord(topic_id=UUID(int=1001)), again], 1)
+        append(quorum, [RemoveTopicRecord(topic_id=UUID(int=1002))], 1)
+        await quorum.committed(quorum.end_offset - 1)
+        await committed_image(quorum, metadata)
+        image, changes = await reader.next()
+        assert (image.offset, sorted(image.topic_ids)) == (before.offset, ["t2"])
+        assert changes == difference(before, image)
+        last, changes = await reader.next()
+        assert last is metadata.image
+        assert dict(last.topic_ids) == {"t1": UUID(int=2001)}
+        assert (changes.topics_created, set(changes.topics_deleted)) == ({UUID(int=2001)}, {UUID(int=1002)})
+
+
 async def test_a_transaction_is_one_change(tmp_path: Path) -> None:
     """KIP-868: nothing of a metadata transaction is seen before its end."""
     async with running(tmp_path) as (quorum, metadata):
@@ -240,19 +261,20 @@ async def _skip_by_a_snapshot(directory: Path) -> None:
         with trio.fail_after(60):
             await metadata.replayed(4)
             reader = metadata.subscribe()
-            before = reader.image
             gate.set()
+            between, deletion = await reader.next()
             image, changes = await reader.next()
         nursery.cancel_scope.cancel()
+    assert {topic.name for topic in deletion.topics_deleted.values()} == {"t1"}, "its name has a new topic"
     assert (image.offset, metadata.snapshots_loaded) == (19, 1)
-    assert changes == difference(before, image)
-    assert {topic.name for topic in changes.topics_deleted.values()} == {"t1", "t3"}
+    assert changes == difference(between, image)
+    assert {topic.name for topic in changes.topics_deleted.values()} == {"t3"}
     assert changes.topics_created == {UUID(int=2001), UUID(int=1009)}
     assert changes.partitions == {UUID(int=key): {0} for key in (2001, 1002, 1009)}
     assert changes.brokers == {7}
 
 
-def test_a_snapshot_in_place_of_records_is_one_change(tmp_path: Path) -> None:
+def test_a_snapshot_in_place_of_records_is_its_difference_to_the_image_before(tmp_path: Path) -> None:
     """KIP-630: a follower too far behind gets a snapshot instead of the deleted records."""
     virtual_time.run(_skip_by_a_snapshot, tmp_path)
 

@@ -16,7 +16,7 @@ import trio.testing
 from kraft.api import join_group, offset_commit, offset_fetch, sync_group
 from kraft.api.context import BrokerContext
 from kraft.broker.leadership import FollowerFetched
-from kraft.control.metadata import Metadata
+from kraft.control.metadata import Metadata, Subscription
 from kraft.coordination.groups import Groups
 from kraft.coordinator.groups.rebalance import CoordinatorSettings
 from kraft.coordinator.share.core import ShareStateRequest
@@ -43,8 +43,6 @@ from kraft.messages.update_metadata_request import (
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
-from kraft.metadata.delta import Changes
-from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
 from kraft.node.publisher import Publisher
 from kraft.replication.commands import ControllerCommands
@@ -95,24 +93,18 @@ class Feed:
     """The committed metadata, to which a publisher subscribes."""
 
     loader: Loader
-    image: Image
-    _news: list[tuple[Image, Changes]] = attrs.Factory(list)
-    _arrived: trio.Event = attrs.Factory(trio.Event)
+    _subscription: Subscription = attrs.field(init=False)
 
-    def subscribe(self) -> Feed:
-        return self
+    def __attrs_post_init__(self) -> None:
+        self._subscription = Subscription(self.loader.image)
+
+    def subscribe(self) -> Subscription:
+        return self._subscription
 
     def commit(self, *records: Any) -> None:
         published = self.loader.load(records, self.loader.image.offset + len(records), 0, 0)
         assert published is not None
-        self._news.append(published)
-        self._arrived.set()
-
-    async def next(self) -> tuple[Image, Changes]:
-        while not self._news:
-            await self._arrived.wait()
-            self._arrived = trio.Event()
-        return self._news.pop(0)
+        self._subscription.publish(*published)
 
 
 def topic_records(name: str, topic_id: UUID, *replicas: int) -> tuple[TopicRecord, PartitionRecord]:
@@ -295,9 +287,8 @@ async def desk_in(
         *topic_records(OFFSETS_TOPIC, OFFSETS_ID, *replicas),
         *(each for name, topic_id in TOPIC_IDS.items() for each in topic_records(name, topic_id, FOLLOWER)),
     )
-    published = loader.load(records, len(records), 0, 0)
-    assert published is not None
-    feed = Feed(loader, published[0])
+    loader.load(records, len(records), 0, 0)
+    feed = Feed(loader)
     publisher = Publisher(cast(Metadata, feed), held, groups)
     await publisher.load()
     async with trio.open_nursery() as nursery:

@@ -20,6 +20,7 @@ from kraft.messages.offset_fetch_request import (
     OffsetFetchRequestTopics,
 )
 from kraft.messages.offset_fetch_response import OffsetFetchResponse
+from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metadata.update_metadata import LEADER_DURING_DELETE
 from kraft.metrics import Registry
@@ -32,6 +33,7 @@ from tests.coordination.desk import (
     GROUP,
     LEADER,
     LEADER_EPOCH,
+    OFFSETS_ID,
     TOPIC_IDS,
     Coordinator,
     commanded_desk_in,
@@ -221,6 +223,53 @@ class TestLoading:
             assert await desk.committed() == {}
             assert await desk.commit(7) == ErrorCode.NONE
             assert await desk.committed() == {"t": 7}
+
+    async def test_a_commit_for_a_new_topic_outlives_the_deletion_of_its_namesake(self, tmp_path: Path) -> None:
+        """A slow broker applies both at once. The offsets of the deleted topic go before its name has another one."""
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            await desk.lead()
+            for number in range(300):  # the deletion takes a while
+                await desk.commit(1, "u", f"g{number}")
+            assert await desk.commit(3, "u") == await desk.commit(4) == ErrorCode.NONE
+            desk.feed.commit(RemoveTopicRecord(topic_id=TOPIC_IDS["t"]), *topic_records("t", UUID(int=99), FOLLOWER))
+            while desk.replicas.image.topic_ids.get("t") != UUID(int=99):
+                await trio.lowlevel.checkpoint()
+            assert await desk.committed() == {"u": 3}
+            assert await desk.commit(7) == ErrorCode.NONE
+            await settle()
+            assert await desk.committed() == {"u": 3, "t": 7}
+
+    async def test_a_new_coordinator_keeps_what_its_predecessor_took_for_a_new_topic(self, tmp_path: Path) -> None:
+        """The predecessor deleted the offsets of the topic's namesake before it took any for the new topic. This broker
+        applies the deletion, the creation and its election at once.
+        """
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            write_commits(desk, 1)
+            await desk.change(leader=FOLLOWER)
+            await desk.publisher.registered(LEADER_EPOCH)
+            await desk.publish(
+                RemoveTopicRecord(topic_id=TOPIC_IDS["t"]),
+                *topic_records("t", UUID(int=99), FOLLOWER),
+                PartitionChangeRecord(partition_id=0, topic_id=OFFSETS_ID, leader=LEADER),
+            )
+            await settle()
+            assert await desk.committed() == {"t": 0}
+
+    async def test_offsets_of_a_deleted_topic_go_after_a_failed_append_too(
+        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The partition is loaded again when its name may have a new topic."""
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            await desk.lead()
+            assert await desk.commit(3, "u") == await desk.commit(4) == ErrorCode.NONE
+            with monkeypatch.context() as full:
+                full.setattr(Log, "append_as_leader", fail)
+                await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["t"]))
+                await settle()
+            await desk.publish(*topic_records("t", UUID(int=99), FOLLOWER))
+            assert await desk.committed() == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            await trio.sleep(2)
+            assert await desk.committed() == {"u": 3}
 
     async def test_a_partition_that_cannot_be_read_is_loaded_again(
         self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch

@@ -6,7 +6,7 @@ import errno
 import shutil
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,9 @@ from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metrics import Registry
 from kraft.records.batch import iter_headers
 from kraft.records.record import Record, encode_batch
-from kraft.replication.checkpoints import FILES, Checkpoints
+from kraft.replication.checkpoints import FILES, CheckpointFiles, Checkpoints
 from kraft.replication.fetchers import EARLIEST, Fetcher, Fetchers
 from kraft.replication.partition import HostedPartition
-from kraft.replication.replicas import Replicas
 from kraft.replication.throttle import Throttle
 from kraft.rpc.channel import CLOSE, Parked, Reply, Request
 from kraft.rpc.client import connect
@@ -412,13 +411,13 @@ async def test_a_log_start_without_a_checkpoint_is_not_sent(tmp_path: Path, monk
 
 async def test_a_log_whose_start_stays_costs_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[int] = []
-    write_start_offsets = Replicas.write_start_offsets
+    write = CheckpointFiles.write
 
-    async def counted(self: Replicas) -> None:
+    async def counted(self: CheckpointFiles, names: Collection[str]) -> None:
         written.append(broker.partition.log.log_start_offset)
-        await write_start_offsets(self)
+        await write(self, names)
 
-    monkeypatch.setattr(Replicas, "write_start_offsets", counted)
+    monkeypatch.setattr(CheckpointFiles, "write", counted)
     leader = Leader(end_offset=3, start_offset=1)
     leader.say(PartitionData(records=batches(0, b"a", b"b", b"c"), high_watermark=3))
     async with following(tmp_path, leader) as broker:
@@ -516,7 +515,7 @@ async def parted_at_1(broker: Broker, leader: Leader, heir: Leader) -> None:
     await until(lambda: broker.values == [b"a", b"b", b"c", b"d"])
     broker.partition.log.flush()
     broker.partition.cleaned_offset = 3
-    await broker.replicas.write_checkpoints()
+    await broker.replicas.checkpoints.write()
     heir.say(
         PartitionData(diverging_epoch=EpochEndOffset(0, 1)),
         PartitionData(records=batches(1, b"x", b"y", b"z", epoch=1), high_watermark=2),
@@ -570,7 +569,7 @@ async def test_a_log_truncated_below_its_start_keeps_later_records_after_a_kill(
         await until(lambda: broker.partition.high_watermark == 4)
         leader.start_offset = 3
         await until(lambda: broker.partition.log.log_start_offset == 3)
-        await broker.replicas.write_checkpoints()
+        await broker.replicas.checkpoints.write()
         heir.say(
             PartitionData(diverging_epoch=EpochEndOffset(0, 1)),
             PartitionData(records=batches(1, b"w", b"x", b"y", b"z", epoch=1), high_watermark=2),
@@ -605,6 +604,6 @@ async def test_a_log_is_not_cut_that_this_broker_leads_by_the_time_the_checkpoin
         await began.wait()
         await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=FOLLOWER))
         end.set()
-        await broker.replicas.write_checkpoints()
+        await broker.replicas.checkpoints.write()
         assert broker.values == [b"a", b"b", b"c", b"d"]
         assert broker.partition.log.cuts == 0

@@ -176,7 +176,7 @@ async def test_a_replica_begins_with_its_checkpointed_high_watermark(tmp_path: P
     first.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
     first.partition.fetched(1.0, FollowerFetched(2, 6, 2, 0))
     assert first.partition.high_watermark == 2
-    await first.replicas.write_high_watermarks()
+    await first.replicas.checkpoints.write((HIGH_WATERMARK,))
     second = broker_in(tmp_path, 1)
     await second.replicas.load(first.loader.image)
     assert (second.partition.high_watermark, second.partition.log.log_end_offset) == (2, 3)
@@ -215,7 +215,7 @@ async def test_a_crash_during_a_deletion_leaves_no_checkpoint_to_the_next_topic(
     broker.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
     broker.partition.log.delete_records(3)
     broker.partition.log.flush()
-    await broker.replicas.write_checkpoints()
+    await broker.replicas.checkpoints.write()
     crashes: list[Path] = []
 
     def crash() -> None:
@@ -255,11 +255,11 @@ async def test_a_checkpoint_beyond_the_end_of_a_log_is_lowered_at_the_start(tmp_
 
 
 async def test_a_full_disk_keeps_no_topic_from_being_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The entries of its checkpoints go with the next change of the metadata, before a new topic can have the name."""
+    """The entries of its checkpoints go with the next change of the metadata."""
     broker = broker_in(tmp_path, 1)
     await broker.replicas.registered(5)
     await broker.hear(registration(1, 5), *topic(1, leader=1))
-    await broker.replicas.write_checkpoints()
+    await broker.replicas.checkpoints.write()
 
     def full(path: str, offsets: Mapping[tuple[str, int], int]) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -306,7 +306,7 @@ async def test_a_start_offset_that_was_lowered_for_nothing_is_not_durable(
     broker.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
     broker.partition.log.delete_records(2)
     assert not broker.partition.is_start_durable
-    await broker.replicas.write_start_offsets()
+    await broker.replicas.checkpoints.write((LOG_START_OFFSET,))
     assert broker.partition.is_start_durable
 
     def full(path: str, offsets: Mapping[tuple[str, int], int]) -> None:
@@ -317,12 +317,40 @@ async def test_a_start_offset_that_was_lowered_for_nothing_is_not_durable(
     with monkeypatch.context() as patch:
         patch.setattr("kraft.replication.checkpoints.write_offsets", full)
         with pytest.raises(OSError, match="No space"):
-            async with broker.replicas.cutting(broker.partition, 1):
+            async with broker.replicas.checkpoints.cutting(broker.partition, 1):
                 raise AssertionError("the block is not reached")
     assert Checkpoints.read(str(tmp_path)).offset(LOG_START_OFFSET, ("topic", 0)) == 1
     assert not broker.partition.is_start_durable
-    await broker.replicas.write_start_offsets()
+    await broker.replicas.checkpoints.write((LOG_START_OFFSET,))
     assert broker.partition.is_start_durable
+
+
+async def test_a_new_topic_gets_no_checkpoint_that_a_full_disk_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a kill it would begin at the log start of the deleted topic of its name, and lose the records before it. A
+    file without an entry of that name stays.
+    """
+    broker = broker_in(tmp_path, 1)
+    await broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), *topic(1, leader=1))
+    broker.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
+    broker.partition.log.delete_records(3)
+    await broker.replicas.checkpoints.write()
+    assert not Checkpoints.read(str(tmp_path)).files[CLEANER_OFFSET]
+
+    def full(path: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("kraft.replication.checkpoints.write_offsets", full)
+    await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+    await broker.hear(*[record.evolve(topic_id=UUID(int=78)) for record in topic(1, leader=1)])
+    broker.partition.append(bytearray(batch(b"w", b"x", b"y", b"z")), 1000)
+    assert [name for name in FILES if (tmp_path / name).exists()] == [CLEANER_OFFSET]
+    monkeypatch.setattr("kraft.replication.checkpoints.write_offsets", write_offsets)
+    killed = broker_in(tmp_path, 1)
+    await killed.replicas.load(broker.loader.image)
+    assert killed.values == [b"w", b"x", b"y", b"z"]
 
 
 async def test_two_logs_of_one_partition_end_the_start(tmp_path: Path) -> None:
@@ -478,13 +506,13 @@ async def test_checkpoints_of_many_partitions_leave_turns_to_other_tasks(
     broker = broker_in(tmp_path, 1)
     await broker.replicas.registered(11)
     await broker.hear(registration(1, 11), *topic(1, leader=1, partitions=100))
-    for write in (broker.replicas.write_checkpoints, broker.replicas.write_high_watermarks):
+    for names in (FILES, (HIGH_WATERMARK,)):
         async with steps_of_this_task() as steps:
-            await write()
+            await broker.replicas.checkpoints.write(names)
         assert steps.count >= 100 // 10
     assert {len(Checkpoints.read(str(tmp_path)).files[name]) for name in FILES if name != CLEANER_OFFSET} == {100}
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(broker.replicas.write_checkpoints)
+        nursery.start_soon(broker.replicas.checkpoints.write)
         await trio.lowlevel.checkpoint()
         await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
     assert not any(Checkpoints.read(str(tmp_path)).files.values())
