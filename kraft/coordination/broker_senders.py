@@ -13,9 +13,8 @@ import attrs
 import trio
 
 from kraft.config.broker import NodeConfig
-from kraft.quorum.peers import Connect
 from kraft.replication.replicas import Replicas
-from kraft.rpc.client import Connection
+from kraft.rpc.client import Connect, Connection
 from kraft.wire.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger("kraft.coordination")

@@ -28,8 +28,8 @@ from kraft.messages.write_txn_markers_request import WritableTxnMarker, Writable
 from kraft.messages.write_txn_markers_response import WriteTxnMarkersResponse
 from kraft.metadata.image import BrokerEndpoint
 from kraft.metadata.partitions import NO_LEADER
-from kraft.quorum.peers import Connect
 from kraft.replication.replicas import Replicas
+from kraft.rpc.client import Connect
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.slices import Slices
 

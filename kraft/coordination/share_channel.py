@@ -32,9 +32,8 @@ from kraft.messages import (
     write_share_group_state_request as write_request,
 )
 from kraft.metadata.partitions import NO_LEADER
-from kraft.quorum.peers import Connect
 from kraft.replication.replicas import Replicas
-from kraft.rpc.client import Connection
+from kraft.rpc.client import Connect, Connection
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import SHARE_STATE_TOPIC
 

@@ -19,8 +19,8 @@ from kraft.coordinator.share.state import NO_START_OFFSET, NOT_COUNTED, SharePar
 from kraft.messages import read_share_group_state_summary_request as summary_request
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.messages.list_offsets_response import ListOffsetsResponse
-from kraft.quorum.peers import Connect
 from kraft.replication.replicas import Replicas
+from kraft.rpc.client import Connect
 from kraft.wire.errors import ErrorCode, KafkaError
 
 _AT_ONCE = 100

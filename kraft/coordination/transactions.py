@@ -18,9 +18,9 @@ from kraft.coordinator.transactions.effects import TransactionEffects, Transacti
 from kraft.coordinator.transactions.step import TransactionCoordinatorSettings, TransactionWorld
 from kraft.coordinator.transactions.transaction import TransactionPartition
 from kraft.metadata.steps import Steps
-from kraft.quorum.peers import Connect
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
+from kraft.rpc.client import Connect
 from kraft.wire.internal_topics import TRANSACTION_TOPIC
 from kraft.world.slices import Slices
 from kraft.world.world import World

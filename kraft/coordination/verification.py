@@ -33,9 +33,8 @@ from kraft.messages.add_partitions_to_txn_response import (
 from kraft.messages.registry import ApiKey
 from kraft.metadata.partitions import NO_LEADER
 from kraft.metrics import Registry
-from kraft.quorum.peers import Connect
 from kraft.replication.replicas import Replicas
-from kraft.rpc.client import Connection
+from kraft.rpc.client import Connect, Connection
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import TRANSACTION_TOPIC
 

@@ -16,7 +16,14 @@ from kraft.metadata.steps import Steps
 from kraft.quorum.support import require_static_voters
 from kraft.raft.events import LeaderChange
 from kraft.raft.messages import EpochEnd, LogSlice
-from kraft.records.batch import HEADER_SIZE, NO_PRODUCER_ID, BatchHeader, CorruptBatch, check_batch, parse_header
+from kraft.records.batch import (
+    HEADER_SIZE,
+    NO_PRODUCER_ID,
+    BatchHeader,
+    CorruptBatch,
+    check_batch,
+    whole_batches,
+)
 from kraft.records.control import ControlType, control_record
 from kraft.records.record import encode_batch, encode_pairs, read_records
 from kraft.storage.segment import AppendedBatch
@@ -106,22 +113,6 @@ def leader_change_batch(change: LeaderChange, offset: int, timestamp_ms: int) ->
     return encode_batch([record], base_offset=offset, leader_epoch=change.epoch, control=True)
 
 
-def whole_batches(data: Buffer) -> Iterator[tuple[int, BatchHeader]]:
-    """Yield (position, header) of each batch in ``data``. A truncated last batch is skipped.
-
-    Raises CorruptBatch for an invalid header.
-    """
-    position, end = 0, len(data)
-    while end - position >= HEADER_SIZE:
-        header = parse_header(data, position)
-        if header.size > MAX_READ_BATCH_BYTES:
-            raise CorruptBatch(f"a batch of {header.size} bytes; the maximum is {MAX_READ_BATCH_BYTES}")
-        if header.size > end - position:
-            return
-        yield position, header
-        position += header.size
-
-
 def log_slice(headers: Iterable[BatchHeader]) -> LogSlice | None:
     """Return the base offset and the end of each epoch of consecutive batches, or None if there are no batches."""
     base_offset = None
@@ -148,7 +139,7 @@ def check_fetched(data: Buffer, end_offset: int, last_epoch: int, epoch: int) ->
     follows = EpochEnd(last_epoch, end_offset)
     size, headers = 0, []
     batches: list[AppendedBatch] = []
-    for position, header in whole_batches(data):
+    for position, header in whole_batches(data, MAX_READ_BATCH_BYTES):
         if header.base_offset != end_offset:
             raise CorruptBatch(f"a batch begins at offset {header.base_offset}, expected {end_offset}")
         if not last_epoch <= header.leader_epoch <= epoch:

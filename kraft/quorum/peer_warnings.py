@@ -13,11 +13,11 @@ import attrs
 import trio
 
 from kraft.messages.leader_change_message import LeaderChangeMessage
-from kraft.quorum.batches import whole_batches
 from kraft.quorum.refusals import Refusal
 from kraft.quorum.rpcs import Identity
 from kraft.raft.events import Reason, Verdict
 from kraft.raft.messages import VoteRequest
+from kraft.records.batch import whole_batches
 from kraft.records.control import ControlType, control_type
 from kraft.records.record import read_records
 from kraft.storage.snapshot import MAX_READ_BATCH_BYTES
@@ -127,7 +127,7 @@ class PeerWarnings:
 
         ``data`` has fetched batches that were checked.
         """
-        for position, header in whole_batches(data):
+        for position, header in whole_batches(data, MAX_READ_BATCH_BYTES):
             if not header.is_control or header.leader_epoch != epoch:
                 continue
             for record in read_records(data, position, header, max_bytes=MAX_READ_BATCH_BYTES):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
 
 import attrs
 import trio
@@ -21,7 +20,7 @@ from kraft.quorum.rpcs import Identity
 from kraft.raft.events import Event, RequestFailed, ResponseReceived, Send
 from kraft.raft.messages import FetchRequest, Request
 from kraft.raft.timing import Timing
-from kraft.rpc.client import Connection
+from kraft.rpc.client import Connect, Connection
 from kraft.wire.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger("kraft.quorum")
@@ -42,9 +41,6 @@ _USUAL = frozenset(
         ErrorCode.POSITION_OUT_OF_RANGE,
     }
 )
-
-Connect = Callable[[str, int, str, float], AbstractAsyncContextManager[Connection]]
-
 
 #: Takes the outcome of a request.
 Report = Callable[[Event], Awaitable[None]]

@@ -179,6 +179,22 @@ def _refuse_magic(buffer: Buffer, position: int) -> None:
         raise CorruptBatch(f"unknown magic {magic}")
 
 
+def whole_batches(data: Buffer, max_bytes: int | None = None) -> Iterator[tuple[int, BatchHeader]]:
+    """Yield (position, header) of each batch in ``data``. A truncated last batch is skipped.
+
+    Raises CorruptBatch for an invalid header, or for a batch of more than ``max_bytes``.
+    """
+    position, end = 0, len(data)
+    while end - position >= HEADER_SIZE:
+        header = parse_header(data, position)
+        if max_bytes is not None and header.size > max_bytes:
+            raise CorruptBatch(f"a batch of {header.size} bytes; the maximum is {max_bytes}")
+        if header.size > end - position:
+            return
+        yield position, header
+        position += header.size
+
+
 def iter_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
     """Yield (position, header) of each complete batch in ``buffer``.
 

@@ -27,14 +27,12 @@ from kraft.messages.fetch_response import FetchResponse, PartitionData
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.messages.list_offsets_response import ListOffsetsResponse
 from kraft.metadata.image import BrokerEndpoint
-from kraft.quorum.batches import whole_batches
-from kraft.quorum.peers import Connect
-from kraft.records.batch import CorruptBatch, check_batch
+from kraft.records.batch import CorruptBatch, check_batch, whole_batches
 from kraft.replication.appending import AT_ONCE_BYTES
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.replication.throttle import REST_S, Throttle
-from kraft.rpc.client import Connection, Disconnected
+from kraft.rpc.client import Connect, Connection, Disconnected
 from kraft.storage.checkpoint import LOG_START_OFFSET
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.varint import Buffer

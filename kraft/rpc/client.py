@@ -8,8 +8,8 @@ response may still arrive.
 from __future__ import annotations
 
 import struct
-from collections.abc import AsyncIterator, Awaitable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeVar
 
 import trio
@@ -32,7 +32,10 @@ from kraft.world.slices import next_slice
 from kraft.world.transport import Transport
 
 DEFAULT_TIMEOUT_S = 30.0
-MAX_RESPONSE_BYTES = 104_857_600
+BESIDE_RECORDS_BYTES = 2**20
+"""More than a response has beside the batch of its records."""
+MAX_RESPONSE_BYTES = 100 * 2**20 + BESIDE_RECORDS_BYTES
+"""Fits a batch of 100 MiB, the default of ``socket.request.max.bytes``: no producer can send a larger one."""
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Message)
@@ -41,6 +44,10 @@ _FIXED = struct.Struct(">ihhi")
 _CORRELATION_ID = struct.Struct(">i")
 _CLIENT_ID_LENGTH = struct.Struct(">h")
 _FRAME_LENGTH = struct.Struct(">i")
+
+
+#: Connects to (host, port, client id, timeout in seconds) for the duration of a block, as :func:`connect` does.
+Connect = Callable[[str, int, str, float], AbstractAsyncContextManager["Connection"]]
 
 
 class Disconnected(ConnectionError):
@@ -56,9 +63,12 @@ async def connect(
     *,
     dial: Dial = dial_by_tcp,
     versions: Mapping[int, tuple[int, int]] | None = None,
+    max_response_bytes: int = MAX_RESPONSE_BYTES,
 ) -> AsyncIterator[Connection]:
     """Run :func:`open_connection`, and close the connection at the end of the block."""
-    connection = await open_connection(host, port, client_id, timeout_s, dial=dial, versions=versions)
+    connection = await open_connection(
+        host, port, client_id, timeout_s, dial=dial, versions=versions, max_response_bytes=max_response_bytes
+    )
     try:
         yield connection
     finally:
@@ -73,6 +83,7 @@ async def open_connection(
     *,
     dial: Dial = dial_by_tcp,
     versions: Mapping[int, tuple[int, int]] | None = None,
+    max_response_bytes: int = MAX_RESPONSE_BYTES,
 ) -> Connection:
     """Connect with ``dial`` and request the peer's versions, unless the caller knows the ``versions`` that it needs.
     The caller closes the connection.
@@ -84,7 +95,7 @@ async def open_connection(
     """
     with trio.fail_after(timeout_s):
         transport = await dial(host, port)
-    connection = Connection(transport, client_id, timeout_s)
+    connection = Connection(transport, client_id, timeout_s, max_response_bytes)
     if versions is not None:
         connection.versions = versions
         return connection
@@ -101,9 +112,15 @@ class Connection:
     version.
     """
 
-    def __init__(self, transport: Transport, client_id: str | None, timeout_s: float) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        client_id: str | None,
+        timeout_s: float,
+        max_response_bytes: int = MAX_RESPONSE_BYTES,
+    ) -> None:
         self._transport = transport
-        self._frames = FrameReader(transport, memoryview(bytearray(SCRATCH_BYTES)), MAX_RESPONSE_BYTES, MemoryPool())
+        self._frames = FrameReader(transport, memoryview(bytearray(SCRATCH_BYTES)), max_response_bytes, MemoryPool())
         self._client_id = None if client_id is None else client_id.encode()
         self._timeout_s = timeout_s
         self._sending = _held(trio.Lock())

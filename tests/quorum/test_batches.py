@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kraft.messages.no_op_record import NoOpRecord
 from kraft.metadata.steps import finished
 from kraft.quorum import batches as metadata_batches
-from kraft.quorum.batches import FetchedBatches, check_fetched, encoded_batches, leader_change_batch, whole_batches
+from kraft.quorum.batches import FetchedBatches, check_fetched, encoded_batches, leader_change_batch
 from kraft.raft.events import LeaderChange
 from kraft.raft.messages import EpochEnd, LogSlice
 from kraft.records.batch import (
@@ -26,6 +26,7 @@ from kraft.records.batch import (
     checksum,
     iter_headers,
     parse_header,
+    whole_batches,
 )
 from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch

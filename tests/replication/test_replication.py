@@ -170,6 +170,17 @@ async def test_acknowledged_records_are_on_all_three(tmp_path: Path) -> None:
         assert await read(cluster, leader) == [*(b"%d" % number for number in range(10)), b"with acks=1"]
 
 
+async def test_the_largest_batch_that_a_leader_takes_is_replicated(tmp_path: Path) -> None:
+    """``socket.request.max.bytes`` limits a batch. A follower must take whatever its leader took (KIP-74)."""
+    limit = 101 * 2**20
+    settings = {**NO_LAG, "socket.request.max.bytes": str(limit)}
+    async with cluster_in(tmp_path, settings) as cluster:
+        leader = await create(cluster, max_message_bytes=str(limit))
+        assert await write(cluster, leader, bytes(limit - 500)) == ErrorCode.NONE
+        assert await write(cluster, leader, b"behind it") == ErrorCode.NONE
+        await until_equal(cluster, *cluster.members)
+
+
 async def test_a_follower_answers_clients_that_another_leads(tmp_path: Path) -> None:
     async with cluster_in(tmp_path) as cluster:
         leader = await create(cluster)
