@@ -21,11 +21,6 @@ from tests.support.apache_tool import take_hangs
 from tests.support.report_card import FAIL, PASS, ReportCard, render
 from tests.support.tiers import Durations
 
-JVM_TIMEOUT_S = 400
-"""The limit of a test with the mark ``interop`` or ``spark``: a JVM takes seconds to start on a busy machine, and the
-waits of the test have limits of their own.
-"""
-
 GC_THRESHOLDS = 5_000, 10, 10
 """Python's own are 700, 10, 10. Most objects of a test are gone before 5,000 others exist, and need no look."""
 
@@ -111,9 +106,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and item.get_closest_marker("no_cover"):
             item.fixturenames.append("compiled_codecs")
-        needs_jvm = item.get_closest_marker("interop") or item.get_closest_marker("spark")
-        if needs_jvm and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(JVM_TIMEOUT_S))
         for mark in item.iter_markers("feature"):
             if mark.args[1] not in FEATURES:
                 raise pytest.UsageError(f"{item.nodeid}: {mark.args[1]!r} is no row of tests/clients/features.py")

@@ -12,7 +12,7 @@ from kraft.experiment.legacy_cluster import APACHE, CLIENTS, CONTROLLER, KRAFT
 from kraft.story.experiments.control_plane import DEDICATED, IDLE, SATURATED, SHARED, Cell
 from tests.support.fetchers import APACHE_KAFKA_WITH_ZOOKEEPER, apache_kafka
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 MOVES = 2
 

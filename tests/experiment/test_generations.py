@@ -12,7 +12,7 @@ from kraft.experiment.generations import GenerationsPlan, run
 from kraft.story.experiments.generations import GenerationCell
 from tests.support.fetchers import APACHE_KAFKA_WITH_ZOOKEEPER, apache_kafka
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 
 @pytest.mark.parametrize(("software", "mode"), COMBINATIONS)

@@ -21,7 +21,7 @@ from tests.support.node_process import OURS, free_ports
 from tests.support.writer import Writer
 from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, legacy_cluster
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 NODES = (1, 2, 3)
 TOPIC = "orders"

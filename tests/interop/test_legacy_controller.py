@@ -34,7 +34,7 @@ from kraft.zookeeper.znodes.topics import (
 from tests.support.zookeeper_era import APACHE, legacy_cluster
 from tests.support.zookeeper_process import ZooKeeperProcess
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 CONTROLLER_ID = 100
 CONFIG = LegacyControllerConfig(CONTROLLER_ID, "PLAINTEXT", "PLAINTEXT")
 REQUEST = AllocateProducerIdsRequest(broker_id=1, broker_epoch=1)

@@ -13,7 +13,7 @@ from tests.support.cluster import Cluster, members, running_cluster
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.interop
 
 TOPIC = "orders"
 PARTITIONS = 6

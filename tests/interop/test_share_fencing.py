@@ -23,7 +23,7 @@ from tests.support.node_process import OURS, Kind
 from tests.support.transactional_state import GROUP_OFFSETS
 from tests.support.writer import CLIENT
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.interop
 
 LIMIT_S = 60.0
 RECORDS = 10

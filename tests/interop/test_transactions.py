@@ -34,7 +34,7 @@ LIMIT_S = 60.0
 STATE, OFFSETS, OUT, OPEN = EVERYTHING = [(TRANSACTION_STATE, 0), (GROUP_OFFSETS, 0), ("out", 0), ("open", 0)]
 
 
-@pytest.mark.timeout(180 + 15 * MOVES)
+@pytest.mark.timeout(600 + 15 * MOVES)
 def test_every_outcome_is_exact_while_coordinators_move(tmp_path: Path) -> None:
     """KIP-98: the next coordinator loads the state from the log. Brokers of both kinds write the same records, so each
     one continues the transactions of the other. In the middle the cluster goes to ``transaction.version`` 2 (KIP-890).

@@ -21,7 +21,7 @@ from tests.interop.traffic import TIMEOUT_S
 from tests.support.node_process import OURS
 from tests.support.zookeeper_era import APACHE, LegacyBroker, legacy_cluster
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 NOT_OFFERED = {
     "delegation tokens, which need SASL": {

@@ -38,7 +38,7 @@ from tests.support.eventually import eventually
 from tests.support.node_process import OURS
 from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, legacy_cluster
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 APACHE_ID, OUR_ID = 1, 2
 TOPIC, BROKER, OTHER_TYPE = 2, 4, 7

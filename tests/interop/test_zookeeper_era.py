@@ -17,7 +17,7 @@ from tests.support.node_process import OURS, Kind
 from tests.support.writer import Writer
 from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, legacy_cluster
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 APACHE_ID, OUR_ID, THIRD_ID = 1, 2, 3
 TOPIC = "orders"

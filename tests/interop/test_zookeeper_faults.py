@@ -18,7 +18,7 @@ from tests.support.writer import Writer
 from tests.support.zookeeper_era import LegacyBroker, LegacyCluster, legacy_cluster
 from tests.support.zookeeper_process import ZooKeeperEnsemble
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 TOPIC = "orders"
 SESSION_S = 3

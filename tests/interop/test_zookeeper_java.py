@@ -13,7 +13,7 @@ from tests.support.fetchers import QUICK_JVM, require
 from tests.support.node_process import OURS, Kind
 from tests.support.zookeeper_era import APACHE, legacy_cluster
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 FEATURES = (
     "create-topic",

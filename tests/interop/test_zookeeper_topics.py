@@ -54,7 +54,7 @@ from tests.support.same_requests import OTHER, BothClusters, both_clusters
 from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, legacy_cluster
 from tests.zookeeper.controller.test_create_topics import assigned, topic
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 WAITS_MS = 30_000
 PREFERRED, UNCLEAN = 0, 1

@@ -23,7 +23,7 @@ from tests.support.transactional_state import (
 from tests.support.writer import Writer
 from tests.support.zookeeper_era import APACHE, legacy_cluster
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 LIMIT_S = 60.0
 PARTITIONS = 2

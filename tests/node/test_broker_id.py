@@ -11,7 +11,7 @@ from tests.support.eventually import eventually
 from tests.support.node_process import OURS
 from tests.support.zookeeper_era import APACHE, legacy_cluster
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 
 def test_brokers_without_an_id_get_one_and_keep_it(tmp_path: Path) -> None:

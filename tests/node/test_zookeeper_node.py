@@ -14,7 +14,7 @@ from tests.support.node_process import OURS
 from tests.support.writer import Writer
 from tests.support.zookeeper_era import LegacyCluster, legacy_cluster
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 NODES = (1, 2, 3)
 NO_CONTROLLER = -1
 TOPIC = "orders"

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.abuse.attacks import all_attacks
 from tests.abuse.campaign import Watch, judge, neighbour, prepare_clients, running_clients, strike
 from tests.abuse.generated import Case, Likeliest, cases
@@ -19,8 +17,6 @@ from tests.abuse.target import running_target
 from tests.fuzz.strike import CLIENT_APIS, CONTROL_APIS
 from tests.support.node_process import OURS
 from tests.support.quorum_view import wait_for_leader
-
-pytestmark = pytest.mark.timeout(600)  # half a minute each on two idle cores, and minutes on a busy machine
 
 ELEMENTS = 10_000
 """A tenth of the most that a request may have, for the sake of the suite's time."""

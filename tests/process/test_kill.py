@@ -120,7 +120,6 @@ def read_all(node: NodeProcess, topic: str) -> dict[tuple[int, int], bytes]:
     return found
 
 
-@pytest.mark.timeout(400)
 def test_nothing_acknowledged_is_lost_or_doubled_over_20_kills(node: NodeProcess) -> None:
     """Records, topics, configs and committed offsets, each acknowledged right before a kill that it must outlive."""
     create_topic(node, "ledger", PARTITIONS, {"retention.ms": "-1"})

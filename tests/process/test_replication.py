@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import confluent_kafka as ck
-import pytest
 from confluent_kafka import admin as cka
 
 from tests.support.cluster import BOTH, QUICK_FAILOVER, Cluster, Member, running_cluster
@@ -84,7 +83,6 @@ def read(bootstrap_servers: str) -> list[list[int]]:
     return found
 
 
-@pytest.mark.timeout(400)
 def test_nothing_acknowledged_is_lost_or_there_twice(tmp_path: Path) -> None:
     print(f"KRAFT_REPLICATION_SEED={SEED}")
     chance = random.Random(SEED)

@@ -33,7 +33,7 @@ TARGETS = [("out", 0), ("out", 1)]
 EVERYTHING = [STATE, OFFSETS, OPEN, SOURCE, *TARGETS]
 
 
-@pytest.mark.timeout(120 + 60 * KILLS)
+@pytest.mark.timeout(600 + 60 * KILLS)
 def test_every_outcome_is_exact_over_kills_of_the_coordinator(tmp_path: Path) -> None:
     """KIP-98: a committed transaction is visible in all of its partitions and in the offsets of its group, once. An
     aborted one is not, and none stays open.

@@ -28,7 +28,6 @@ WITH_EPOCH_BUMPS = "4.0"
     [(RELEASE, (killed, paused, cut_off)), (WITH_EPOCH_BUMPS, (killed, paused))],
     ids=["transaction.version 0", "transaction.version 2"],
 )
-@pytest.mark.timeout(400)
 def test_faults_leave_every_transaction_whole_or_invisible(
     tmp_path: Path, release: str, faults: tuple[Fault, ...]
 ) -> None:

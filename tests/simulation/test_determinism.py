@@ -70,7 +70,6 @@ def test_a_seed_is_the_same_run_under_any_hash_seed(hash_seed: str) -> None:
     assert hashes_of(sys.executable, str(ROOT), hash_seed) == recorded()
 
 
-@pytest.mark.timeout(400)
 def test_a_seed_is_the_same_run_in_every_python(tmp_path: Path) -> None:
     """The simulator needs only attrs, which is pure Python. So all Pythons use this one's attrs."""
     others = pythons()

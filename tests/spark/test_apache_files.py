@@ -25,8 +25,6 @@ from tests.support.apache_tool import DUMP_LOG, apache_tool
 from tests.support.cluster import BOTH, Member, running_cluster
 from tests.support.eventually import eventually
 
-pytestmark = pytest.mark.timeout(400)  # a JVM takes seconds to start, and one run makes the archive of its classes
-
 RECORDS = 200
 TIMEOUT_S = 60.0
 SMALL_SNAPSHOTS = {"metadata_log_max_record_bytes_between_snapshots": "3000"}

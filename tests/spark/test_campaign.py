@@ -100,7 +100,6 @@ def test_a_verdict_that_contradicts_the_table_is_an_error(spark: SparkSession, t
     assert [campaign_rows.seed_result(row) for row in verdicts(store)] == [run_seed(seed)]
 
 
-@pytest.mark.timeout(300)
 def test_a_planted_bug_is_in_the_tables_and_on_the_page(spark: SparkSession, tmp_path: Path) -> None:
     """ "results land in the same tables and report": with the reason and the command that repeats each failure."""
     store, page_path = ParquetStore(spark, str(tmp_path)), tmp_path / "report.html"
@@ -164,7 +163,6 @@ EAGER = (
 )
 
 
-@pytest.mark.timeout(600)
 def test_the_command_reports_what_a_campaign_without_spark_reports(tmp_path: Path) -> None:
     """The same table, sums and exit status. Here the executor is a process of its own, which gets the package."""
     told = {}

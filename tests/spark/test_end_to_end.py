@@ -64,7 +64,6 @@ def shows_the_failover(page: Opened, minute: Minute) -> None:
     assert page.drawn("failovers", f"failover {minute.controller} → {minute.successor}, epoch {minute.successor_epoch}")
 
 
-@pytest.mark.timeout(TIMEOUT_S)
 def test_journals_alone_show_the_kill_of_the_controller(minute: Minute, tmp_path: Path) -> None:
     """``kraft quorum explain --html`` needs no Spark: the journals have the leaders, the candidates and the reasons."""
     path = tmp_path / "quorum.html"
@@ -77,7 +76,6 @@ def test_journals_alone_show_the_kill_of_the_controller(minute: Minute, tmp_path
         assert page.drawn("quorum", f"node {killed} started again after a kill or crash")
 
 
-@pytest.mark.timeout(TIMEOUT_S)
 def test_the_pipeline_shows_both_kills(minute: Minute, tables: Path, tmp_path: Path) -> None:
     """From log directories to tables to the page: metadata, journals and request logs of three nodes."""
     path = tmp_path / "report.html"
@@ -100,7 +98,6 @@ def test_the_pipeline_shows_both_kills(minute: Minute, tables: Path, tmp_path: P
     assert page.drawn("changes", f"topic {TOPIC}")
 
 
-@pytest.mark.timeout(TIMEOUT_S)
 def test_the_walk_of_the_page_has_answers(spark: SparkSession, minute: Minute, tables: Path) -> None:
     """docs/pipeline.md: its code prints rows, in the columns that the page shows, and those of this minute."""
     before = {view.name for view in spark.catalog.listTables()}

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("source", ["kafka", "kraft"])
 def test_files_have_each_record_once(spark: SparkSession, tmp_path: Path, source: str) -> None:
     """Spark's guide: a replayable source, a checkpoint and an idempotent sink give end-to-end exactly-once."""

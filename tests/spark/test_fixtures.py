@@ -12,7 +12,7 @@ from kraft.spark.fixtures import session_for_tests
 from tests.support.node_process import environment
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT_S = 240.0
+TIMEOUT_S = 580.0
 
 
 @pytest.mark.parametrize("line", ["spark.jars", "=x", "jars=x.jar"])
@@ -22,7 +22,6 @@ def test_a_line_that_is_no_setting_is_named(line: str) -> None:
         session_for_tests([line])
 
 
-@pytest.mark.timeout(TIMEOUT_S)
 def test_a_job_and_its_cluster_in_one_test(tmp_path: Path) -> None:
     """The docs' test runs as it stands there; the ini option reaches the session."""
     page = (ROOT / "docs" / "spark-tests.md").read_text()

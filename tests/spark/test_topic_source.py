@@ -20,7 +20,6 @@ from tests.spark.topics import Topics, load, running_topics, texts
 from tests.support.node_process import free_ports
 
 #: A query takes a second, and many of them on a busy machine.
-pytestmark = pytest.mark.timeout(400)
 QUERY_TIMEOUT_S = 100
 EARLIEST = {"startingOffsets": "earliest"}
 

@@ -24,7 +24,7 @@ from kraft.zookeeper.znodes.cluster import config_path, encode_config
 from kraft.zookeeper.znodes.controllers import CONTROLLER, ControllerZnode, encode_controller
 from tests.support.zookeeper_process import ZooKeeperProcess, end_session
 
-pytestmark = [pytest.mark.interop, pytest.mark.zookeeper, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 LIMIT_S = 60.0
 TIMEOUT_S = 4.0

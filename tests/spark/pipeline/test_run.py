@@ -174,7 +174,6 @@ def lines_of(bootstrap: str, topic: str, ends: dict[int, int]) -> list[dict[str,
         return client.call(read, LIMIT_S)
 
 
-@pytest.mark.timeout(400)
 def test_a_request_log_in_a_topic_is_read_to_its_end(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
