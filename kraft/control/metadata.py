@@ -67,14 +67,14 @@ class Subscription:
         deleted = self._changes.topics_deleted
         replaced = [key for key, topic in deleted.items() if topic.name in self._latest.topic_ids]
         if replaced:
-            for key in replaced:
-                del deleted[key]
             before = self.image
             delta = Delta(before)
             for key in replaced:
                 delta.replay(RemoveTopicRecord(key))
             finish = delta.finish_in_steps(before.offset, before.epoch, before.timestamp_ms)
             self.image, changes = await in_slices(finish, _SLICE_RECORDS)
+            for key in replaced:
+                del deleted[key]
         else:
             self._published = trio.Event()
             self.image, changes = self._latest, self._changes.total()
