@@ -21,7 +21,7 @@ def run(line: str, checkout: Path) -> str:
     command = line.replace("python ", f"{sys.executable} ", 1).replace("pytest ", f"{sys.executable} -m pytest -q ", 1)
     variables = {**environment(), "PYTHONPATH": str(checkout)}
     ran = subprocess.run(
-        command.split(), cwd=checkout, env=variables, capture_output=True, text=True, timeout=100, check=False
+        command.split(), cwd=checkout, env=variables, capture_output=True, text=True, timeout=500, check=False
     )
     assert ran.returncode == 0, f"{line}\n{ran.stdout}{ran.stderr}"
     return ran.stdout

@@ -29,7 +29,14 @@ class Writer:
     def __init__(
         self, bootstrap_servers: str, topic: str, partitions: int, *, pause_s: float = PAUSE_S, size: int = 0
     ) -> None:
-        settings: dict[str, Any] = {"bootstrap.servers": bootstrap_servers, "enable.idempotence": True, "linger.ms": 1}
+        settings: dict[str, Any] = {
+            "bootstrap.servers": bootstrap_servers,
+            "enable.idempotence": True,
+            "linger.ms": 1,
+            # With several, librdkafka answers an OUT_OF_ORDER_SEQUENCE_NUMBER during an election with a new epoch, and
+            # sends a record again that the former leader had stored (confluentinc/librdkafka#4953).
+            "max.in.flight.requests.per.connection": 1,
+        }
         self._producer = ck.Producer({**CLIENT, **settings, "message.timeout.ms": 120_000})
         self._topic = topic
         self._partitions = partitions
