@@ -16,6 +16,7 @@ from kraft.messages.registry import ApiKey
 from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch
 from tests.differential.talk import Talk
+from tests.support.eventually import eventually
 
 TIME_MS = 1_700_000_000_000
 UNKNOWN_ID = "AAAAAAAAAAAAAAAAAAAAfw"
@@ -57,8 +58,8 @@ def produced(
 
 
 def made(talk: Talk, name: str, partitions: int = 1, **configs: str) -> dict[str, Any]:
-    """Create a topic. Return its name and id, as every request names it. A controller has no API for the leader's
-    state.
+    """Create a topic, and wait until its leader serves it, or until a controller shows it. Return its name and id, as
+    every request names it.
     """
     settings = [{"name": key.replace("_", "."), "value": value} for key, value in configs.items()]
     topic = {"name": name, "numPartitions": partitions, "replicationFactor": 1, "configs": settings}
@@ -70,6 +71,9 @@ def made(talk: Talk, name: str, partitions: int = 1, **configs: str) -> dict[str
         leads = talk.tell(ApiKey.LIST_OFFSETS, ask)["topics"][0]["partitions"]
         if not any(each["errorCode"] for each in leads):
             break
+    if not talk.versions(ApiKey.LIST_OFFSETS):
+        wanted = {"resources": [{"resourceType": 2, "resourceName": name, "configurationKeys": []}]}
+        eventually(lambda: not talk.tell(ApiKey.DESCRIBE_CONFIGS, wanted)["results"][0]["errorCode"])
     return {"name": name, "topicId": answer["topicId"]}
 
 
