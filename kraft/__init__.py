@@ -1,6 +1,6 @@
 """Apache Kafka's control plane, wire- and disk-compatible, on Trio.
 
-Start with ``docs/architecture.md``: the rooms of the house, the nursery tree, the way of one request through them.
+Start with ``docs/architecture.md``: the packages, the nursery tree, and the paths of three requests.
 """
 
 __version__ = "0.2.0"

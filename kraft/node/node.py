@@ -1,4 +1,4 @@
-"""The nursery tree of a node, in one function.
+"""The nursery tree of a node.
 
 The lifetimes, outermost first. A task may use only the tasks that enclose it, and a stop ends them in reverse order::
 
@@ -116,7 +116,7 @@ class Node:
     """The broker role, set once it runs; for tests and tools that inspect a live node."""
     _quotas: ConnectionQuotas = attrs.field(init=False)
     _incarnation_id: UUID | None = attrs.field(init=False)
-    """Of the broker: its registration names it, and the controller in this process recognises it."""
+    """The broker's: its registration names it, and the controller in this process recognises it."""
     _is_opened: bool = False
 
     def __attrs_post_init__(self) -> None:

@@ -98,7 +98,7 @@ class Snapshot:
 
 
 class CoreHost(Protocol):
-    """The surroundings of a driven core: clock, voters, network, and the receiver of its reports."""
+    """The clock, voters and network of a driven core, and the receiver of its reports."""
 
     voters: tuple[int, ...]
     old: set[int]

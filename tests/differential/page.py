@@ -25,10 +25,9 @@ newest level of each feature. The tests compare the responses field by field:
 - at a controller, with {_NEW} and {_OLD};
 - at one voter of three, with {_NEW} and {_OLD}. The tests play the other two voters, and compare `quorum-state`, too.
 
-Ids, ports, times and the texts of error messages may differ; their presence may not. The epochs of a new group begin at
-1 here and at 2 in Apache Kafka {_NEW}; the tests compare how they rise from there. All other responses in these tests
-are equal. `python -m tests.differential.page` makes the page from the table of allowed differences, and a test compares
-the two.
+Ids, ports, times and the texts of error messages may differ; their presence may not. All other responses in these
+tests are equal. `python -m tests.differential.page` makes the page from the table of allowed differences, and a test
+compares the two.
 
 A place is the scenario, the request with its version and case, and the field. `*` matches any text. A place with a
 version in brackets is a difference from that version alone.

@@ -18,7 +18,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 _HEAD = """# Settings
 
-Names, types, limits and defaults are Apache Kafka's; names with `kraft.` belong to this project. Of these
+Names, types, limits and defaults are Apache Kafka's, but `socket.send.buffer.bytes` is -1 here. Names with `kraft.`
+belong to this project. Of these
 {count} settings, {ignored} are **not honoured**: the node accepts and validates them, so that a `server.properties` of
 Apache Kafka is valid here, but they have no effect. A node logs a warning at its start if one of them has another value
 than the default. A node also logs a warning for an unknown name, and ignores it.

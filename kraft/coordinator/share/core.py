@@ -103,7 +103,7 @@ ShareEffects = CoordinatorEffects[ShareRecord]
 
 @attrs.frozen
 class ShareWorld:
-    """The surroundings of the coordinator.
+    """The settings and functions that its driver passes to the coordinator.
 
     ``partition_count`` returns how many partitions the topic with an id has, 0 if there is none. ``may_write`` returns
     whether the partition has enough replicas in sync for an append with ``acks=all``, and ``max_batch_bytes`` its

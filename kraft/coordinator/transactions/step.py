@@ -1,4 +1,4 @@
-"""One step of the coordinator: its time, its surroundings, and how it writes the next state of a transactional id."""
+"""One step of the coordinator: its time, what its driver gives it, and how it writes the next state of an id."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TransactionCoordinatorSettings:
 
 @attrs.frozen
 class TransactionWorld:
-    """The surroundings of the coordinator.
+    """The settings and functions that its driver passes to the coordinator.
 
     ``new_producer_id`` returns an id that no producer had. It raises a KafkaError, which the producer retries, if it
     has none yet. ``transaction_version`` returns the finalized level of the feature. ``may_write`` returns whether the

@@ -65,7 +65,7 @@ from kraft.zookeeper.znodes.topics import (
 LEADER_AND_ISR_VERSION, UPDATE_METADATA_VERSION, STOP_REPLICA_VERSION = 7, 8, 4
 """The versions of inter.broker.protocol.version 3.4 and newer."""
 MAX_ATTEMPTS = 10
-"""Of a write whose znode another process changes each time."""
+"""The attempts to write a znode that another process changes each time."""
 OPERATIONS_AT_ONCE = 500
 """Operations that one effect has at most, and partitions that one step decides on: some 15 ms. Not a Kafka setting."""
 SLICE_US = 5_000
@@ -106,13 +106,13 @@ class ActiveController:
     config: LegacyControllerConfig
     epoch: int
     epoch_version: int
-    """Of the znode /controller_epoch: every write is conditional on it."""
+    """The version of the znode /controller_epoch: every write is conditional on it."""
     new_uuid: Uuids
     random: Randomness
     cluster: LegacyCluster = attrs.Factory(LegacyCluster)
     queues: dict[int, BrokerQueue] = attrs.Factory(dict)
     effects: LegacyEffects = attrs.Factory(LegacyEffects)
-    """Of the current step."""
+    """The effects of the current step."""
     _left_us: int = SLICE_US
     _next_number: int = attrs.field(init=False)
 

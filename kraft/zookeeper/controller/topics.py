@@ -21,7 +21,7 @@ from kraft.zookeeper.znodes.topics import (
 )
 
 _BYTES_IN_A_MICROSECOND = 4
-"""Of the znode of a topic, as it is decoded."""
+"""The bytes of a topic's znode that are decoded in a microsecond."""
 
 
 def topics_changed(active: ActiveController) -> Steps[None]:
