@@ -287,7 +287,7 @@ class _Produced:
     ) -> None:
         self._failed = True
         if not isinstance(failure, KafkaError):
-            logger.error("cannot append to %s-%d: %s", topic, answer.index, failure)
+            logger.error("cannot append to %s-%d, its producer gets an error: %s", topic, answer.index, failure)
             answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
             return
         # A text only where it concerns records: clients have better texts for the codes themselves.

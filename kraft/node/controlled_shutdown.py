@@ -41,7 +41,7 @@ class ControlledShutdown:
             try:
                 response = await self._request()
             except KafkaError as failure:
-                logger.warning("controlled shutdown failed: %s", failure)
+                logger.warning("attempt %d at a controlled shutdown failed: %s", attempt + 1, failure)
                 continue
             if not response.remaining_partitions:
                 logger.info("controlled shutdown succeeded")

@@ -140,10 +140,10 @@ class Lifecycle:
                 await self._register()
                 return False
         except KafkaError as failure:
-            logger.warning("heartbeat failed: %s", failure)
+            logger.warning("no response to a heartbeat, trying again: %s", failure)
             return False
         if code:
-            logger.warning("heartbeat refused: %s", code.name)
+            logger.warning("the controller refused a heartbeat, trying again: %s", code.name)
             return False
         if response.is_fenced is not self._is_fenced:
             self._is_fenced = response.is_fenced

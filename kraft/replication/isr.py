@@ -63,7 +63,7 @@ class InSyncReplicas:
             if response.error_code:
                 raise KafkaError(ErrorCode(response.error_code))
         except KafkaError as refused:
-            logger.warning("AlterPartition failed: %s", refused)
+            logger.warning("cannot change the ISR of %d partitions, trying again: %s", len(proposals), refused)
             for partition, proposal in proposals.items():
                 event = ProposalRefused(proposal, refused.code)
                 self._count(partition, event)
