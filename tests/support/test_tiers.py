@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,10 @@ def test_the_last_line_is_about_the_whole_run_of_the_test_command() -> None:
 def test_the_budgets_of_the_test_command_are_eight_minutes_on_two_cores() -> None:
     """CONTRIBUTING.md: the README's test command takes eight minutes on two cores."""
     assert sum(tier.budget_s for tier in COMMAND) <= 3 * COMMAND_S == 3 * 8 * 60
+
+
+def test_the_guide_has_every_directory_in_the_row_of_its_tier() -> None:
+    lines = (TESTS.parent / "CONTRIBUTING.md").read_text().splitlines()
+    rows = {cells[1].strip(): cells[2] for line in lines if len(cells := line.split("|")) == 6}
+    for room, tier in ROOMS.items():
+        assert re.search(rf"\b{room}\b", rows[tier.name]), (room, tier.name)

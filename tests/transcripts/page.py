@@ -97,7 +97,7 @@ def transitions() -> str:
 
 def timing() -> str:
     """Return the rows of Timing: each field with its default and its text in the docstring; then the derived times."""
-    described = re.findall(r"``(\w+)``: (.+?)(?=\s*``\w+``: |\s*$)", inspect.getdoc(Timing) or "", re.DOTALL)
+    described = re.findall(r"``(\w+)``: (.+?)(?=\s*(?:- )?``\w+``: |\s*$)", inspect.getdoc(Timing) or "", re.DOTALL)
     defaults = {field.name: field.default for field in attrs.fields(Timing)}
     assert [name for name, _ in described] == list(defaults), "each field of Timing is described, in order"
     rows = [(name, defaults[name], text) for name, text in described]
