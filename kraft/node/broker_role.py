@@ -20,7 +20,7 @@ from kraft.replication.isr import InSyncReplicas
 from kraft.replication.maintenance import Maintenance
 from kraft.replication.replicas import Replicas
 from kraft.replication.throttle import Throttle
-from kraft.rpc.client import connect
+from kraft.rpc.client import BESIDE_RECORDS_BYTES, MAX_RESPONSE_BYTES, connect
 from kraft.world.world import World
 
 
@@ -35,7 +35,10 @@ def start_replication(
 ) -> None:
     """Start the tasks that follow leaders, propose ISR changes, and look after the logs."""
     throttle = replication_throttle(config, replicas, FOLLOWER_RATE)
-    fetchers = Fetchers(config, replicas, world.clock, partial(connect, dial=world.dial), throttle)
+    # A follower must be able to fetch any batch that its leader took from a producer.
+    largest = max(MAX_RESPONSE_BYTES, config.network.socket_request_max_bytes + BESIDE_RECORDS_BYTES)
+    connect_to_leader = partial(connect, dial=world.dial, max_response_bytes=largest)
+    fetchers = Fetchers(config, replicas, world.clock, connect_to_leader, throttle)
     tasks.start_soon(fetchers.run, name="fetchers")
     tasks.start_soon(InSyncReplicas(replicas, world.clock, channel, registry).run, name="in-sync replicas")
     tasks.start_soon(Maintenance(config, world, replicas).run, name="maintenance")

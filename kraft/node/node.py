@@ -72,7 +72,7 @@ from kraft.replication.metrics import declare_replica_metrics
 from kraft.replication.moves import DirectoryMoves
 from kraft.replication.replicas import Replicas
 from kraft.request_log.log import RequestLog, request_log
-from kraft.rpc.client import BESIDE_RECORDS_BYTES, MAX_RESPONSE_BYTES, Connect, connect
+from kraft.rpc.client import Connect, connect
 from kraft.rpc.loop_watch import LoopWatch
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionQuotas
@@ -264,9 +264,7 @@ class Node:
 
     @property
     def _connect(self) -> Connect:
-        # A follower must be able to fetch any batch that its leader took from a producer.
-        largest = self.config.network.socket_request_max_bytes + BESIDE_RECORDS_BYTES
-        return partial(connect, dial=self.world.dial, max_response_bytes=max(largest, MAX_RESPONSE_BYTES))
+        return partial(connect, dial=self.world.dial)
 
     @property
     def _metadata_dir(self) -> str:

@@ -35,7 +35,7 @@ from kraft.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchR
 from kraft.replication.fetchers import Fetcher
 from kraft.replication.isr import InSyncReplicas
 from kraft.replication.partition import HostedPartition
-from kraft.rpc.client import Connection
+from kraft.rpc.client import MAX_RESPONSE_BYTES, Connection
 from kraft.wire.errors import ErrorCode
 from tests.support.clusters import FETCH_WAIT_MS, QUICK_LEASES, Cluster, Member, cluster_in, eventually, until
 from tests.support.talk import EARLIEST, LATEST, batch, fetch, list_offset, produce, topic_id_of, values
@@ -173,7 +173,7 @@ async def test_acknowledged_records_are_on_all_three(tmp_path: Path) -> None:
 
 async def test_the_largest_batch_that_a_leader_takes_is_replicated(tmp_path: Path) -> None:
     """``socket.request.max.bytes`` limits a batch. A follower must take whatever its leader took (KIP-74)."""
-    limit = 101 * 2**20
+    limit = MAX_RESPONSE_BYTES + 2**20
     settings = {**NO_LAG, "socket.request.max.bytes": str(limit)}
     async with cluster_in(tmp_path, settings) as cluster:
         leader = await create(cluster, max_message_bytes=str(limit))
