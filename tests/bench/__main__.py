@@ -4,11 +4,11 @@
 
     python -m tests.bench                                   everything, printed
     python -m tests.bench --only codec,latency --rounds 7   some of it
-    python -m tests.bench --write docs/benchmarks.md        also into the docs
+    python -m tests.bench --write docs                      also into the docs
     python -m tests.bench --only former --former DIR        beside another checkout of this repository
 
 Every round measures all peers, so that a busy minute of the machine affects all of them. A run replaces only its own
-sections; the samples are kept beside the page (``docs/benchmarks.json``).
+sections; the samples are kept in ``benchmarks.json``.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tests.bench import (
     latency,
     machine,
     metadata,
+    page,
     planes,
     request_log,
     shares,
@@ -41,7 +42,6 @@ from tests.bench import (
     transactions,
 )
 from tests.bench.figures import Report, Section, merged
-from tests.bench.page import render, rendered
 from tests.bench.peers import APACHE, KFAKE, KRAFT, TANSU, Peer, Running, find_peers, former_commit, running
 
 Measure = Callable[[Sequence[Peer], int], Section]
@@ -75,16 +75,16 @@ def main() -> int:
         found[name] = SECTIONS[name](peers, options.rounds)
         found[name].notes += missing
     old = Report()
-    kept = options.write.with_suffix(".json") if options.write else None
+    kept = options.write / "benchmarks.json" if options.write else None
     if kept is not None:
         old = Report.read(kept)
     report = merged(old, found, about)
     if kept is None:
-        print(render(report))
+        print(*(page.tables(report, name) for name in found), sep="\n\n")
         return 0
     report.write(kept)
-    options.write.write_text(rendered(kept))  # so that the page has the rounded values of the file
-    print(f"written: {options.write} and {kept}", file=sys.stderr)
+    page.write(kept)  # so that the pages have the rounded values of the file
+    print(f"written: {kept} and the pages beside it", file=sys.stderr)
     return 0
 
 
@@ -148,7 +148,9 @@ def _parse() -> argparse.Namespace:
         "--former", type=_checkout, metavar="DIR", help="a checkout of a former commit: one more peer of every section"
     )
     parser.add_argument("--rounds", type=int, default=5, help="rounds that count; two more warm everybody up")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="the page to write; its samples go beside it")
+    parser.add_argument(
+        "--write", type=Path, metavar="DIR", help="the directory of benchmarks.md, its chapters and its samples"
+    )
     return parser.parse_args()
 
 

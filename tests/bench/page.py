@@ -1,7 +1,8 @@
-"""The page: first the goals, then each section with its method, its tables, and their meaning.
+"""docs/benchmarks.md and its chapters: the goals, then each section with its method, its tables, and their meaning.
 
-``prose.md`` has the text, one part per section. A line in each part marks the place of its tables. ``python -m
-tests.bench.page`` renders the kept samples after a change of the text.
+The files in ``prose`` have the text. A line ``<!-- tables: SECTION -->`` stands for the tables of a section, and
+``<!-- goals: CHAPTER -->`` for the goals of a chapter's sections. ``python -m tests.bench.page`` renders the kept
+samples after a change of the text.
 """
 
 from __future__ import annotations
@@ -11,42 +12,45 @@ from pathlib import Path
 
 from tests.bench.figures import Report, as_markdown
 
-PROSE = Path(__file__).with_name("prose.md")
+PROSE = Path(__file__).with_name("prose")
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 VERDICTS = {True: "met", False: "**not met**", None: "not measured"}
-TABLES = "<!-- tables -->"
+PLACE = re.compile(r"<!-- tables: ([\w-]+) -->")
+GOALS = re.compile(r"<!-- goals: (\w+) -->")
 
 
-def prose(text: str) -> dict[str, str]:
-    """Return the parts of ``prose.md`` by section; a part begins with ``# name``."""
-    parts: dict[str, str] = {}
-    for part in ("\n" + text).split("\n# ")[1:]:
-        name, _, body = part.partition("\n")
-        parts[name.strip()] = body.strip()
-    return parts
+def chapters() -> dict[str, str]:
+    """Return the text of each chapter by its name."""
+    return {path.stem: path.read_text() for path in PROSE.glob("benchmarks/*.md")}
 
 
-def render(report: Report) -> str:
-    parts = prose(PROSE.read_text())
-    lines = ["# Benchmarks", "", parts["head"], "", "## Goals", "", *_goals(report), ""]
-    for name, body in parts.items():
-        section = report.sections.get(name)
-        if section is None:
-            continue
-        tables = [line for table in section.tables for line in [*as_markdown(table), ""]]
-        notes = [line for note in section.notes for line in (note, "")]
-        found = "\n".join([*tables, *notes, f"_Measured on {report.machines[name]}._"])
-        lines += [body.replace(TABLES, found), ""]
-    return "\n".join(lines).rstrip() + "\n"
+def render(report: Report) -> dict[str, str]:
+    """Return the page and its chapters by their paths below ``docs``."""
+    texts = chapters()
+    index = (PROSE / PAGE.name).read_text()
+    return {PAGE.name: GOALS.sub(lambda place: _goals(report, texts[place[1]]), index)} | {
+        f"benchmarks/{name}.md": PLACE.sub(lambda place: tables(report, place[1]), text) for name, text in texts.items()
+    }
 
 
-def _goals(report: Report) -> list[str]:
+def tables(report: Report, name: str) -> str:
+    """Return the tables of a section, its notes, and the machine of its run."""
+    section = report.sections.get(name)
+    if section is None:
+        return "_Not measured._"
+    shown = [line for table in section.tables for line in [*as_markdown(table), ""]]
+    notes = [line for note in section.notes for line in (note, "")]
+    return "\n".join([*shown, *notes, f"_Measured on {report.machines[name]}._"])
+
+
+def _goals(report: Report, chapter: str) -> str:
     rows = [
         f"| {goal.claim} | {goal.measured} | {VERDICTS[goal.met]} | {_day(report.machines[name])} |"
-        for name, section in report.sections.items()
-        for goal in section.goals
+        for name in PLACE.findall(chapter)
+        if name in report.sections
+        for goal in report.sections[name].goals
     ]
-    return ["| goal | measured | | day |", "| --- | --- | --- | --- |", *rows]
+    return "\n".join(["| goal | measured | | day |", "| --- | --- | --- | --- |", *rows])
 
 
 def _day(machine: str) -> str:
@@ -54,10 +58,13 @@ def _day(machine: str) -> str:
     return "".join(re.findall(r"\b\d{4}-\d\d-\d\d\b", machine))
 
 
-def rendered(kept: Path) -> str:
-    """Return the page of the samples in a file."""
-    return render(Report.read(kept))
+def write(kept: Path) -> None:
+    """Write the page of the samples in a file beside them, and its chapters."""
+    for path, text in render(Report.read(kept)).items():
+        page = kept.parent / path
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(rendered(PAGE.with_suffix(".json")))
+    write(PAGE.with_suffix(".json"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.bench.__main__ import SECTIONS
 from tests.bench.figures import Goal, Report, Section, Table, as_markdown, limit_goal, merged, ratio_goal
-from tests.bench.page import PAGE, PROSE, prose, render, rendered
+from tests.bench.page import GOALS, PAGE, PLACE, PROSE, chapters, render
 
 
 def _table() -> Table:
@@ -45,23 +45,27 @@ def test_a_run_replaces_its_own_sections_only(tmp_path: Path) -> None:
     assert report.sections["small"].tables == [_table()]
 
 
-def test_every_section_that_was_measured_is_on_the_page() -> None:
-    parts = prose(PROSE.read_text())
-    assert set(parts) == {"head", *SECTIONS}, "what has no words is left out"
-    report = Report({name: Section(name, [_table()]) for name in parts}, dict.fromkeys(parts, "a machine"))
-    assert render(report).count("**A table**") == len(parts) - 1
+def test_each_section_has_one_place_in_the_chapters() -> None:
+    places = [name for text in chapters().values() for name in PLACE.findall(text)]
+    assert sorted(places) == sorted(SECTIONS)
+    assert sorted(GOALS.findall((PROSE / PAGE.name).read_text())) == sorted(chapters())
+    report = Report({name: Section(name, [_table()]) for name in places}, dict.fromkeys(places, "a machine"))
+    assert "".join(render(report).values()).count("**A table**") == len(places)
 
 
 def test_each_goal_has_the_day_of_its_run() -> None:
     goal = Goal("fast", "1.0×", True)
     sections = {name: Section(name, goals=[goal]) for name in ("codec", "small")}
-    page = render(Report(sections, {"codec": "2 cores; 2026-11-21", "small": "2 cores; 2026-11-23; 0.6 other tasks"}))
-    assert re.findall(r"^\| fast .*", page, re.MULTILINE) == [
+    days = {"codec": "2 cores; 2026-11-21", "small": "2 cores; 2026-11-23; 0.6 other tasks"}
+    page = render(Report(sections, days))[PAGE.name]
+    assert sorted(re.findall(r"^\| fast .*", page, re.MULTILINE)) == [
         "| fast | 1.0× | met | 2026-11-21 |",
         "| fast | 1.0× | met | 2026-11-23 |",
     ]
 
 
-def test_the_page_has_the_present_texts() -> None:
-    """After a change of ``prose.md``: ``python -m tests.bench.page``."""
-    assert PAGE.read_text() == rendered(PAGE.with_suffix(".json"))
+def test_the_pages_have_the_present_texts() -> None:
+    """After a change of ``prose``: ``python -m tests.bench.page``."""
+    pages = render(Report.read(PAGE.with_suffix(".json")))
+    assert {name: (PAGE.parent / name).read_text() for name in pages} == pages
+    assert {f"benchmarks/{path.name}" for path in PAGE.parent.glob("benchmarks/*")} == {*pages} - {PAGE.name}
