@@ -1,16 +1,17 @@
-"""The declarations of the tables, and the page that is made from them."""
+"""The declarations of the tables, and the pages that are made from them."""
 
 from __future__ import annotations
 
 from kraft.spark.pipeline.tables import TABLES, Layer
 from kraft.spark.pipeline.typed import DERIVATIONS
-from tests.support.pipeline_page import PAGE, render
+from tests.support.pipeline_page import DIRECTORY, render
 
 
-def test_the_page_has_every_table() -> None:
-    page = PAGE.read_text()
-    assert page == render(), "run: python -m tests.support.pipeline_page"
-    assert all(f"\n### {name}\n" in page for name in TABLES)
+def test_the_pages_have_every_table() -> None:
+    pages = {path: (DIRECTORY / path).read_text() for path in render()}
+    assert pages == render(), "run: python -m tests.support.pipeline_page"
+    chapters = "".join(pages.values())
+    assert all(f"\n## {name}\n" in chapters for name in TABLES)
 
 
 def test_a_table_stands_behind_its_sources() -> None:
