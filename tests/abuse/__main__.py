@@ -2,7 +2,7 @@
 
 Three tables: ``peers`` has the attacks by hand on one node (``--peers kraft,apache``: Apache Kafka gets the same
 bytes), ``cluster`` has them on the leader of three nodes, and ``specs`` the attacks from the message specs there.
-``--write docs/robustness.md`` puts them into the page. Exit status 1 if anything was over its budget.
+``--write docs/robustness/heavy-requests.md`` puts them into the page. Exit status 1 if anything was over its budget.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of verdicts, and their places in docs/robustness.md."""
+"""The tables of verdicts, and their places in docs/robustness/heavy-requests.md."""
 
 from __future__ import annotations
 

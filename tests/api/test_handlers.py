@@ -56,7 +56,7 @@ SMALL = re.compile(r"<(rows|encoder) of \w+(Partition|Record|Data|Batch) v")
 
 
 def test_a_first_request_imports_and_compiles_nothing_in_the_event_loop() -> None:
-    """docs/robustness.md: only the client of the first request waits for that."""
+    """docs/robustness/heavy-requests.md: only the client of the first request waits for that."""
     command = [sys.executable, "-c", SCRIPT]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True, env=environment())
     asked, executed = json.loads(done.stdout)
