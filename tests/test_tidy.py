@@ -17,6 +17,8 @@ GENERATED = PACKAGE / "messages"
 HANDWRITTEN = ("registry.py", "plain.py", "__init__.py")
 MAX_MODULE_LINES = 600
 MAX_FUNCTION_LINES = 60
+MAX_PAGE_LINES = 400
+CHANGELOG = "CHANGELOG.md"
 
 
 def sources() -> list[Path]:
@@ -236,10 +238,13 @@ _NO_PROSE = re.compile(r"^```.*?^```|<details>.*?</details>|^\|.*?$", re.MULTILI
 
 
 def hard_pages(root: Path) -> Iterator[str]:
-    """Check the pages; code, folded transcripts and tables are no prose."""
+    """Check the pages; code, folded transcripts and tables are no prose. Only the changelog may grow without end."""
     for path in (*root.glob("*.md"), *(root / "docs").rglob("*.md")):
-        for paragraph in re.split(r"\n\s*\n|\n\s*(?=[-*] |\d+\. )", _NO_PROSE.sub("\n\n", path.read_text())):
-            yield from (f"{path.relative_to(root)}: {found}" for found in hard_to_read(paragraph))
+        name, text = path.relative_to(root), path.read_text()
+        if text.count("\n") > MAX_PAGE_LINES and path.name != CHANGELOG:
+            yield f"{name}: more than {MAX_PAGE_LINES} lines: give it chapters, and a map of them"
+        for paragraph in re.split(r"\n\s*\n|\n\s*(?=[-*] |\d+\. )", _NO_PROSE.sub("\n\n", text)):
+            yield from (f"{name}: {found}" for found in hard_to_read(paragraph))
 
 
 CHECKS = [
@@ -301,6 +306,8 @@ def test_a_hard_page_is_found(tmp_path: Path) -> None:
         "# A page\n\n```\nWhoever\n```\n\n- `told` is code.\n- It hears of it.\n"
     )
     assert list(hard_pages(tmp_path)) == ["docs/page.md: hard to read: hears of it."]
+    (tmp_path / "docs" / "page.md").write_text("# A page\n" * (MAX_PAGE_LINES + 1))
+    assert list(hard_pages(tmp_path)) == ["docs/page.md: more than 400 lines: give it chapters, and a map of them"]
 
 
 @pytest.mark.parametrize(
