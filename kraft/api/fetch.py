@@ -152,7 +152,7 @@ class _Poll:
             for position, (partition, number) in enumerate(self._seen):
                 if position % PARTITIONS_PER_SLICE == _LAST_OF_SLICE:
                     await next_slice()
-                stops.append(partition.watch(_Watcher(changes, position), uncommitted=self._is_follower))
+                stops.append(partition.watch(_PartitionWatcher(changes, position), uncommitted=self._is_follower))
                 if partition.changes != number:
                     changes.add(position)
             with trio.move_on_at(deadline):
@@ -326,7 +326,7 @@ class _Changes:
 
 
 @attrs.frozen(eq=False)
-class _Watcher:
+class _PartitionWatcher:
     """Wakes a parked request, and names the partition that changed by its position in the request."""
 
     changes: _Changes

@@ -188,7 +188,7 @@ async def _last_named(topics: list[TopicProduceData]) -> tuple[_Named, bool]:
 
 
 @attrs.frozen
-class _Uncommitted:
+class _UncommittedAppend:
     """The response for one partition, which holds once everything below ``end_offset`` is committed."""
 
     answer: PartitionProduceResponse
@@ -207,7 +207,7 @@ class _Produced:
         self._failed = False
         self.long: list[tuple[PartitionProduceResponse, LongAppend]] = []
         self.unflushed: list[tuple[PartitionProduceResponse, HostedPartition]] = []
-        self.uncommitted: list[_Uncommitted] = []
+        self.uncommitted: list[_UncommittedAppend] = []
 
     def append(self, name: str, topic_id: UUID, data: PartitionProduceData) -> PartitionProduceResponse:
         """Append the records of one partition. If that is long work, leave it to ``append_long``, which sets the
@@ -280,7 +280,7 @@ class _Produced:
         if partition.log.must_flush:
             self.unflushed.append((answer, partition))
         if self._acks == ACKS_ALL and partition.high_watermark <= appended.last_offset:
-            self.uncommitted.append(_Uncommitted(answer, partition, appended.last_offset + 1))
+            self.uncommitted.append(_UncommittedAppend(answer, partition, appended.last_offset + 1))
 
     def _refuse(
         self, answer: PartitionProduceResponse, topic: str, partition: HostedPartition | None, failure: Exception

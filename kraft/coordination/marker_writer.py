@@ -41,7 +41,7 @@ _SLICE_MARKERS = 20
 
 
 @attrs.frozen
-class _Uncommitted:
+class _UncommittedMarker:
     """The result of a marker, which holds once ``committed`` returns. It raises KafkaError if the commit fails."""
 
     result: WritableTxnMarkerPartitionResult
@@ -61,7 +61,7 @@ class MarkerWriter:
         """Append the markers, and return once they are committed, or ``request.timeout.ms`` is over."""
         deadline = trio.current_time() + self.config.network.request_timeout_ms / 1000
         response = WriteTxnMarkersResponse()
-        uncommitted: list[_Uncommitted] = []
+        uncommitted: list[_UncommittedMarker] = []
         slices = Slices(_SLICE_MARKERS)
         for marker in message.markers:
             outcome = WritableTxnMarkerResult(marker.producer_id)
@@ -87,7 +87,7 @@ class MarkerWriter:
         return response
 
     async def _append(
-        self, marker: WritableTxnMarker, topic: str, index: int, uncommitted: list[_Uncommitted]
+        self, marker: WritableTxnMarker, topic: str, index: int, uncommitted: list[_UncommittedMarker]
     ) -> WritableTxnMarkerPartitionResult:
         result = WritableTxnMarkerPartitionResult(index)
         end = EndTransactionMarker(marker.transaction_result, marker.coordinator_epoch, marker.transaction_version)
@@ -98,7 +98,7 @@ class MarkerWriter:
             if topic == OFFSETS_TOPIC:
                 # The group coordinator writes the marker, behind the commits that it decides on, and applies it.
                 ending = EndTransaction(marker.producer_id, marker.producer_epoch, end)
-                uncommitted.append(_Uncommitted(result, self.groups.end_transaction(index, ending).wait))
+                uncommitted.append(_UncommittedMarker(result, self.groups.end_transaction(index, ending).wait))
                 return result
             await self.replicas.make_ids_durable([partition])
             appended = await partition.append_marker(marker.producer_id, marker.producer_epoch, end, self.clock)
@@ -109,7 +109,7 @@ class MarkerWriter:
             logger.error("cannot append the end of a transaction to %s-%d: %s", topic, index, failure)
             result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
         else:
-            uncommitted.append(_Uncommitted(result, partial(partition.committed, appended.last_offset + 1)))
+            uncommitted.append(_UncommittedMarker(result, partial(partition.committed, appended.last_offset + 1)))
         return result
 
 

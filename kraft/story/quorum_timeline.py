@@ -162,7 +162,7 @@ def _transition_sentence(line: JournalLine) -> str:
     epoch = line.epoch
     match line.after:
         case "Prospective":
-            return f"asks for votes in epoch {epoch + 1}, to see whether it could win"
+            return f"requests pre-votes for epoch {epoch + 1}"
         case "Candidate":
             return f"stands for election in epoch {epoch}"
         case "Leader":

@@ -103,7 +103,7 @@ class OperationFailed(Exception):
 
 
 @attrs.frozen
-class _Watcher:
+class _ZnodeWatcher:
     """Called by kazoo once: at a change, or when the connection is lost, after which changes would go unseen."""
 
     path: str
@@ -306,8 +306,8 @@ class ZooKeeperSession:
     def _real(self, path: str) -> str:
         return self._chroot + path if path != "/" else self._chroot or "/"
 
-    def _watcher(self, path: str) -> _Watcher:
-        return _Watcher(path, partial(self._in_trio, self._note_change))
+    def _watcher(self, path: str) -> _ZnodeWatcher:
+        return _ZnodeWatcher(path, partial(self._in_trio, self._note_change))
 
     def _listen(self, state: Any) -> None:
         """In a thread of kazoo."""

@@ -44,7 +44,7 @@ def test_the_timeline_of_an_election(world: Journals) -> None:
         "14:20:00.000   node 1 started\n"
         "14:20:00.000   node 2 started\n"
         "14:20:00.000   node 3 started\n"
-        "14:20:00.100   node 1 asks for votes in epoch 1, to see whether it could win: "
+        "14:20:00.100   node 1 requests pre-votes for epoch 1: "
         "the election timeout expired without a leader\n"
         "14:20:00.110   node 2 would vote for 1 in epoch 1: its log is at least as long as mine\n"
         "14:20:00.120   node 1 stands for election in epoch 1: 1 and 2 would grant their votes\n"
@@ -186,14 +186,14 @@ def test_one_epoch_is_how_it_came_about_and_how_it_ended(world: Journals) -> Non
     world.elects(3, 3, voter=1, why="2 sent no response within the fetch timeout")
     lines = explain(world, "--epoch", "1").output.splitlines()
     assert [line[15:] for line in lines if line.startswith("14:")] == [
-        "node 1 asks for votes in epoch 1, to see whether it could win: no leader",
+        "node 1 requests pre-votes for epoch 1: no leader",
         "node 2 would vote for 1 in epoch 1: its log is at least as long as mine",
         "node 1 stands for election in epoch 1: 1 and 2 would grant their votes",
         "node 2 votes for 1 in epoch 1: its log is at least as long as mine",
         "node 1 leads epoch 1: 1 and 2 granted their votes",
         "node 2 follows in epoch 1: 1 sent BeginQuorumEpoch",
         "node 2 learns from 1 that it leads epoch 1",
-        "node 2 asks for votes in epoch 2, to see whether it could win: 1 sent no response within the fetch timeout",
+        "node 2 requests pre-votes for epoch 2: 1 sent no response within the fetch timeout",
         "node 1 leads no more, and follows in epoch 2: 2 sent BeginQuorumEpoch",
     ]
     assert lines[-1].startswith("1      1       ")

@@ -292,7 +292,7 @@ _TYPED = (
             *_OF_LINE,
             Column("id", "string", "Identity of the line, as in `raw_events`."),
             Column("epoch", "int", "Epoch for which the node stood."),
-            Column("pre_vote", "boolean", "Whether it only asked whether it could win."),
+            Column("pre_vote", "boolean", "Whether it requested pre-votes only (KIP-996)."),
             Column("why", "string", "The reason that the Raft core gave."),
         ),
         _FROM_EVENTS,

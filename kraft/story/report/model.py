@@ -96,7 +96,7 @@ class BrokerPeriod:
 
 @attrs.frozen
 class Candidacy:
-    """A node stood for election in ``epoch``. With ``pre_vote`` it only asked whether it could win (KIP-996)."""
+    """A node stood for election in ``epoch``. With ``pre_vote`` it requested pre-votes only (KIP-996)."""
 
     ms: int
     node: int
