@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 WIDTH = 44
 #: These commands have no line of output. ``Stage`` defines their effects.
 _COMMANDS = {"hold": "has a slow disk from now on", "flush": "has flushed its disk"}
+_OBSERVERS = re.compile(r"^quorum .* observers ([\d ]+)$", re.MULTILINE)
 _TIME = re.compile(r"^[0-9.]+ s  ")
 _ARRIVAL = re.compile(r"(\d+)->(\d+) (.+)")
 _CHANGE = re.compile(r"(\d+): (\w+) -> (\w+) in epoch (\d+): (.+)")
@@ -35,7 +36,8 @@ def sequence(transcript: str, first: int, last: int) -> str:
     blocks = [block for block in transcript.split("\n\n") if "----" in block.splitlines()]
     steps = list(_steps(blocks[first - 1 : last]))
     nodes = sorted({int(node) for step in steps for node in step[:2] if node})
-    lines = [f"    participant {node} as voter {node}" for node in nodes]
+    observers = {int(node) for found in _OBSERVERS.findall(transcript) for node in found.split()}
+    lines = [f"    participant {node} as {'observer' if node in observers else 'voter'} {node}" for node in nodes]
     for (source, target, arrow), alike in itertools.groupby(steps, key=lambda step: step[:3]):
         texts = [text for *_, text in alike]
         if arrow:

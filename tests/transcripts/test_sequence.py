@@ -45,6 +45,11 @@ def test_a_diagram_has_only_the_requested_blocks() -> None:
     assert "voter 2" not in sequence("elect 1\n----\n1->2 Vote\n\n# prose\nhold 1\n----\nok\n", 2, 2)
 
 
+def test_an_observer_is_not_named_a_voter() -> None:
+    drawn = sequence("quorum 1 observers 4 5\n----\nok\n\nfire 4\n----\n4->1 Fetch\n", 2, 2)
+    assert drawn.splitlines()[2:4] == ["    participant 1 as voter 1", "    participant 4 as observer 4"]
+
+
 def test_special_characters_of_mermaid_are_escaped() -> None:
     assert "    1->>2: a#59; b #35;1" in sequence("deliver\n----\n1->2 a; b #1\n", 1, 1)
 
