@@ -29,10 +29,11 @@ GOLDEN = golden_traces()
 
 
 def run(*arguments: str) -> tuple[int, str]:
+    """The exit status and stdout of the command. On a busy machine it also shows its progress, on stderr."""
     result = CliRunner().invoke(cli, ["simulate", *arguments], standalone_mode=False)
     if result.exception is not None:
         raise result.exception
-    return int(result.return_value), result.output
+    return int(result.return_value), result.stdout
 
 
 def test_a_campaign_ends_with_a_table() -> None:
