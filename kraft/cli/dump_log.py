@@ -85,7 +85,8 @@ def command(
 ) -> int:
     """Print log segments, indexes, snapshots and checkpoints.
 
-    The exit status is 1 if a file is damaged or cannot be read.
+    The exit status is 1 if a file is damaged, or missing, or cannot be read. As Kafka's tool, the command ignores files
+    of other kinds.
     """
     decode = _decoder(decoder, print_data_log, key_decoder_class, value_decoder_class)
     printing = Printing(deep_iteration or decode is not None, decode, skip_record_metadata, max_bytes)
@@ -107,7 +108,12 @@ def command(
 
 def _echo(line: str) -> None:
     """Print a line without flushing it: click would flush each of a million lines."""
-    sys.stdout.write(line + "\n")
+    try:
+        sys.stdout.write(line + "\n")
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # not of the file that is read
+        raise click.ClickException(f"standard output: {error.strerror}") from None
 
 
 def _complain(what: str) -> int:
@@ -135,6 +141,7 @@ def _reader(name: str) -> Callable[[bytes], str]:
 
 def dump(path: str, options: DumpOptions, echo: Echo) -> None:
     """Print one file; its name decides how. Raises Damage, StorageError or OSError if that fails."""
+    os.stat(path)
     echo(f"Dumping {path}")
     name = os.path.basename(path)
     stem, suffix = os.path.splitext(name)

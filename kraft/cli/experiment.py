@@ -91,7 +91,7 @@ def command() -> None:
     """Measure the claims of the KIPs on real clusters, which this command starts and stops."""
 
 
-@command.command("control-plane")
+@command.command("control-plane", short_help="Measure KIP-291.")
 @experiment_options
 @click.option("--moves", type=click.IntRange(1, 500), default=40, show_default=True, help="Leaderships to move.")
 @click.option(
@@ -134,7 +134,7 @@ def control_plane_command(
         _write(into / "control-plane.html", page.render(result))
 
 
-@command.command("generations")
+@command.command("generations", short_help="Compare ZooKeeper and KRaft.")
 @experiment_options
 @click.option(
     "--partitions",

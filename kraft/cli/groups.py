@@ -1,37 +1,32 @@
-"""``kraft groups``: list, describe and delete the consumer groups of any Kafka cluster, and reset their offsets."""
+"""``kraft groups``: list, describe and delete the groups of any Kafka cluster, and reset their offsets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections import defaultdict
 
 import attrs
 import click
 
-from kraft.cli.options import bootstrap_option, json_option, run
+from kraft.cli.options import bootstrap_option, json_option, report_refused, run
 from kraft.cli.output import print_columns, print_json
 from kraft.client.cluster import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Cluster, check
+from kraft.client.groups import SHARE, GroupDescription, MemberDescription, describe_group, share_group_offsets
 from kraft.client.offsets import commit_offsets, committed_offsets
-from kraft.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
-from kraft.messages.describe_groups_request import DescribeGroupsRequest
-from kraft.messages.describe_groups_response import DescribedGroup, DescribedGroupMember
 from kraft.messages.list_groups_request import ListGroupsRequest
-from kraft.wire.codec import decode
-from kraft.wire.decode_error import DecodeError
-from kraft.wire.errors import ErrorCode
+from kraft.wire.errors import ErrorCode, KafkaError
 
 
-@click.group("groups", short_help="List, describe and delete consumer groups; reset their offsets.")
+@click.group("groups", short_help="List, describe and delete groups of consumers; reset their offsets.")
 def command() -> None:
-    """List, describe and delete consumer groups; reset their offsets."""
+    """List, describe and delete groups of consumers; reset their offsets."""
 
 
 @command.command("list")
 @bootstrap_option
 @json_option
 def list_command(bootstrap: str, as_json: bool) -> None:
-    """Print all groups of the cluster, with their states."""
+    """Print all groups of the cluster, with their types and states."""
 
     async def operate(cluster: Cluster) -> list[dict[str, str]]:
         groups = {}
@@ -41,6 +36,7 @@ def list_command(bootstrap: str, as_json: bool) -> None:
             for group in response.groups:
                 groups[group.group_id] = {
                     "group": group.group_id,
+                    "type": group.group_type.lower(),
                     "state": group.group_state,
                     "protocol_type": group.protocol_type,
                 }
@@ -50,20 +46,23 @@ def list_command(bootstrap: str, as_json: bool) -> None:
     if as_json:
         print_json(groups)
     else:
-        print_columns(("GROUP", "STATE"), [(group["group"], group["state"]) for group in groups])
+        rows = [(group["group"], group["type"] or "-", group["state"]) for group in groups]
+        print_columns(("GROUP", "TYPE", "STATE"), rows)
 
 
 @attrs.frozen
 class PartitionLag:
-    """The position of a group in one partition. ``committed`` is None if the group has not committed an offset."""
+    """The position of a group in one partition. ``committed`` is None if the group has not committed an offset. For a
+    share group it is the start offset, below which all records are finished.
+    """
 
     topic: str
     partition: int
     committed: int | None
     end: int | None
-    member: str | None
-    client: str | None
-    host: str | None
+    member: str | None = None
+    client: str | None = None
+    host: str | None = None
 
     @property
     def lag(self) -> int | None:
@@ -77,13 +76,8 @@ class PartitionLag:
 def describe_command(group: str, bootstrap: str, as_json: bool) -> None:
     """Show the offsets, lags and members of GROUP."""
 
-    async def operate(cluster: Cluster) -> tuple[DescribedGroup, list[PartitionLag]]:
-        request = DescribeGroupsRequest(groups=[group])
-        answer = await cluster.ask_coordinator(group, request, lambda answer: answer.groups[0].error_code)
-        described = answer.groups[0]
-        check(described.error_code, described.error_message)
-        if described.group_state == "Dead":
-            raise click.ClickException(f"Group {group} does not exist")
+    async def operate(cluster: Cluster) -> tuple[GroupDescription, list[PartitionLag]]:
+        described = await describe_group(cluster, group)
         return described, await _lags(cluster, described)
 
     described, lags = run(bootstrap, operate)
@@ -91,15 +85,20 @@ def describe_command(group: str, bootstrap: str, as_json: bool) -> None:
         print_json(
             {
                 "group": described.group_id,
-                "state": described.group_state,
-                "protocol": described.protocol_data,
+                "type": described.type,
+                "state": described.state,
+                "protocol": described.protocol,
                 "members": len(described.members),
                 "partitions": [{**attrs.asdict(lag), "lag": lag.lag} for lag in lags],
             }
         )
         return
-    click.echo(f"Group: {described.group_id}  State: {described.group_state}  Members: {len(described.members)}")
-    heading = ("TOPIC", "PARTITION", "COMMITTED", "END", "LAG", "MEMBER", "CLIENT", "HOST")
+    click.echo(
+        f"Group: {described.group_id}  Type: {described.type}  State: {described.state}  "
+        f"Members: {len(described.members)}"
+    )
+    offset = "START" if described.type == SHARE else "COMMITTED"
+    heading = ("TOPIC", "PARTITION", offset, "END", "LAG", "MEMBER", "CLIENT", "HOST")
     rows = [
         (lag.topic, lag.partition, lag.committed, lag.end, lag.lag, lag.member, lag.client, lag.host) for lag in lags
     ]
@@ -112,15 +111,20 @@ def describe_command(group: str, bootstrap: str, as_json: bool) -> None:
 def delete_command(groups: tuple[str, ...], bootstrap: str) -> None:
     """Delete groups without members, and their offsets."""
 
-    async def operate(cluster: Cluster) -> None:
+    async def operate(cluster: Cluster) -> list[KafkaError]:
+        refused = []
         for group in groups:
             request = DeleteGroupsRequest(groups_names=[group])
-            answer = await cluster.ask_coordinator(group, request, lambda answer: answer.results[0].error_code)
-            code = answer.results[0].error_code
-            check(code, f"group {group}: {ErrorCode(code).message}")
-            click.echo(f"Deleted group {group}.")
+            try:
+                answer = await cluster.ask_coordinator(group, request, lambda answer: answer.results[0].error_code)
+                code = answer.results[0].error_code
+                check(code, f"group {group}: {ErrorCode(code).message}")
+                click.echo(f"Deleted group {group}.")
+            except KafkaError as error:
+                refused.append(error)
+        return refused
 
-    run(bootstrap, operate)
+    report_refused(run(bootstrap, operate))
 
 
 @command.command("reset-offsets")
@@ -164,45 +168,24 @@ def reset_offsets_command(
     print_columns(("TOPIC", "PARTITION", "NEW OFFSET"), rows)
 
 
-async def _lags(cluster: Cluster, described: DescribedGroup) -> list[PartitionLag]:
-    """Return one PartitionLag for each partition with a committed offset or an assigned member."""
-    committed = await committed_offsets(cluster, described.group_id)
-    readers = {place: member for member in described.members for place in assigned_partitions(member)}
-    places = {(topic, index) for topic, offsets in committed.items() for index in offsets} | set(readers)
+async def _lags(cluster: Cluster, described: GroupDescription) -> list[PartitionLag]:
+    """Return the partitions with a committed offset or an assigned member: one PartitionLag for each member, or one."""
+    offsets_of = share_group_offsets if described.type == SHARE else committed_offsets
+    committed = await offsets_of(cluster, described.group_id)
+    readers: dict[tuple[str, int], list[MemberDescription]] = defaultdict(list)
+    for member in described.members:
+        for place in member.partitions:
+            readers[place].append(member)
+    places = {(topic, index) for topic in committed for index in committed[topic]} | readers.keys()
     ends: dict[tuple[str, int], int] = {}
     for topic in {topic for topic, _ in places}:
         wanted = {index: LATEST_TIMESTAMP for other, index in places if other == topic}
         ends |= {(topic, index): end for index, end in (await cluster.offsets(topic, wanted)).items()}
-    return [_lag(place, committed, ends, readers) for place in sorted(places)]
-
-
-def _lag(
-    place: tuple[str, int],
-    committed: Mapping[str, Mapping[int, int]],
-    ends: Mapping[tuple[str, int], int],
-    readers: Mapping[tuple[str, int], Any],
-) -> PartitionLag:
-    topic, index = place
-    member = readers.get(place)
-    return PartitionLag(
-        topic=topic,
-        partition=index,
-        committed=committed.get(topic, {}).get(index),
-        end=ends.get(place),
-        member=member and member.member_id,
-        client=member and member.client_id,
-        host=member and member.client_host,
-    )
-
-
-def assigned_partitions(member: DescribedGroupMember) -> list[tuple[str, int]]:
-    """Return the partitions assigned to a member; none if its assignment is not that of a consumer."""
-    data = member.member_assignment
-    if len(data) < 2:
-        return []
-    version = min(int.from_bytes(data[:2], "big", signed=True), ConsumerProtocolAssignment.VALID_VERSIONS[1])
-    try:
-        assignment, _ = decode(ConsumerProtocolAssignment, max(0, version), data, 2)
-    except DecodeError:
-        return []
-    return [(entry.topic, index) for entry in assignment.assigned_partitions for index in entry.partitions]
+    lags = []
+    for topic, index in sorted(places):
+        lag = PartitionLag(topic, index, committed.get(topic, {}).get(index), ends.get((topic, index)))
+        members = readers.get((topic, index), ())
+        lags += [attrs.evolve(lag, member=each.member_id, client=each.client_id, host=each.host) for each in members]
+        if not members:
+            lags.append(lag)
+    return lags

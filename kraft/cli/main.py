@@ -55,15 +55,21 @@ def main() -> None:
     """Run the command line. A failure is one line on standard error and exit status 1, as in Kafka's tools."""
     try:
         status = cli.main(prog_name="kraft", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(1)
     except click.ClickException as error:
-        click.echo(f"Error: {error.format_message()}", err=True)
+        help_of = (
+            f" See {error.ctx.command_path} --help." if isinstance(error, click.NoSuchOption) and error.ctx else ""
+        )
+        click.echo(f"Error: {error.format_message()}{help_of}", err=True)
         sys.exit(1)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
-    except BrokenPipeError:
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            click.echo(f"Error: {error.filename or 'standard output'}: {error.strerror}", err=True)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard what is still buffered
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)

@@ -55,6 +55,7 @@ def snapshot_image(path: str) -> Image:
         StorageError: the file is not a snapshot, or is damaged.
         OSError: the file cannot be read.
     """
+    os.stat(path)
     snapshot = snapshot_of(path)
     if snapshot is None:
         raise StorageError(f"{path}: its name is not a snapshot's, such as 00000000000000000041-0000000001.checkpoint")

@@ -20,4 +20,4 @@ def command(arguments: tuple[str, ...]) -> int | None:
     """
     from kraft.node.__main__ import main
 
-    return main(list(arguments))
+    return main(list(arguments), prog="kraft node")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import attrs
@@ -77,6 +78,14 @@ def servers_options(command: Callable[..., T]) -> Callable[..., T]:
     return with_servers
 
 
+def report_refused(refused: Sequence[KafkaError]) -> None:
+    """Print a line for each refused part of a command, and end it with exit status 1 if there are any."""
+    for error in refused[:-1]:
+        click.echo(f"Error: {error}", err=True)
+    if refused:
+        raise click.ClickException(str(refused[-1]))
+
+
 def run(bootstrap: str, operate: Callable[[Cluster], Awaitable[T]]) -> T:
     """Run ``operate`` on the cluster behind ``bootstrap``. Each failure becomes one line and exit status 1.
 
@@ -97,6 +106,8 @@ def run(bootstrap: str, operate: Callable[[Cluster], Awaitable[T]]) -> T:
         raise click.Abort from None
     except (ConfigError, ClusterUnreachable, GaveUp, KafkaError) as error:
         raise click.ClickException(str(error)) from None
+    except UnicodeEncodeError as error:
+        raise click.ClickException(f"{os.fsencode(error.object)!r} is not UTF-8") from None
     except UnsupportedVersionError as error:
         raise click.ClickException(f"The cluster is too old for this: {error}") from None
     except trio.TooSlowError:

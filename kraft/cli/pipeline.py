@@ -199,6 +199,7 @@ def backfill_command(directories: tuple[str, ...], tables: Tables, lateness_s: i
 @tables_options
 def compact_command(tables: Tables) -> None:
     """Merge the small files of the tables. A running pipeline does so by itself."""
+    _require_tables(tables)
     with _pipeline(tables, None, 1) as (_, pipeline):
         click.echo(f"{pipeline.compact()} batches merged")
 
@@ -216,6 +217,7 @@ def compact_command(tables: Tables) -> None:
 )
 def report_command(tables: Tables, output: str, lateness_s: int) -> None:
     """Write one self-contained HTML page with plots of the answers."""
+    _require_tables(tables)
     with _pipeline(tables, None, lateness_s) as (_, pipeline):
         from kraft.spark.pipeline.report import cluster_report
         from kraft.story.report.page import render
@@ -226,6 +228,12 @@ def report_command(tables: Tables, output: str, lateness_s: int) -> None:
     with open(output, "w", encoding="utf-8") as file:
         file.write(page)
     click.echo(f"Open {output} in a browser.")
+
+
+def _require_tables(tables: Tables) -> None:
+    """Raise ClickException before Spark starts, if the directory of the tables does not exist."""
+    if "://" not in tables.into and not os.path.isdir(tables.into):
+        raise click.ClickException(f"{tables.into}: no such directory; kraft pipeline backfill makes tables")
 
 
 @contextmanager

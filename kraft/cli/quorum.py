@@ -11,13 +11,12 @@ from datetime import UTC, datetime
 
 import attrs
 import click
-import trio
 
 from kraft.cli.options import Servers, json_option, run, servers_options
 from kraft.cli.output import print_columns, print_json, print_tabs
 from kraft.cli.storage import load_config
 from kraft.client.cluster import TIMEOUT_S, Cluster, check
-from kraft.client.retry import RETRY_S
+from kraft.client.retry import retried
 from kraft.config.defaults import DEFAULT_PROPERTIES
 from kraft.config.listeners import address
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
@@ -38,12 +37,6 @@ from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 from kraft.wire.uuids import ZERO_UUID, uuid_to_text
 
-_NOT_YET = (
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.NOT_CONTROLLER,
-    ErrorCode.BROKER_NOT_AVAILABLE,
-)
 _UNKNOWN = -1
 _DEFAULT_DIRECTORY = DEFAULT_PROPERTIES["log.dirs"]
 _AGO = re.compile(r"([0-9]{1,9})([smhd])")
@@ -93,20 +86,17 @@ async def ask(cluster: Cluster, *, controllers: bool) -> Described:
 
     Raises:
         KafkaError: the cluster refused the request.
-        trio.TooSlowError: no leader answered within ``TIMEOUT_S``.
+        GaveUp: no leader answered within ``TIMEOUT_S``.
     """
     topic = TopicData(CLUSTER_METADATA_TOPIC, [PartitionData(0)])
-    with trio.fail_after(TIMEOUT_S):
-        while True:
-            try:
-                cluster_described = await cluster.describe(controllers=controllers)
-                node_id = cluster_described.controller_id if controllers else None
-                answer = await cluster.request(DescribeQuorumRequest(topics=[topic]), node_id)
-                return Described(cluster_described.cluster_id, _quorum(answer), answer.nodes)
-            except KafkaError as error:
-                if error.code not in _NOT_YET:
-                    raise
-            await trio.sleep(RETRY_S)
+
+    async def attempt() -> Described:
+        cluster_described = await cluster.describe(controllers=controllers)
+        node_id = cluster_described.controller_id if controllers else None
+        answer = await cluster.request(DescribeQuorumRequest(topics=[topic]), node_id)
+        return Described(cluster_described.cluster_id, _quorum(answer), answer.nodes)
+
+    return await retried(attempt, "the metadata quorum", TIMEOUT_S)
 
 
 def _quorum(answer: DescribeQuorumResponse) -> Quorum:
@@ -119,11 +109,16 @@ def _quorum(answer: DescribeQuorumResponse) -> Quorum:
     return partition
 
 
-def print_status(described: Described) -> None:
-    quorum = described.quorum
+def _leader_of(quorum: Quorum) -> ReplicaState:
     leader = next((voter for voter in quorum.current_voters if voter.replica_id == quorum.leader_id), None)
     if leader is None:
         raise click.ClickException(f"The leader, {quorum.leader_id}, is not one of the voters")
+    return leader
+
+
+def print_status(described: Described) -> None:
+    quorum = described.quorum
+    leader = _leader_of(quorum)
     # A follower with the leader's log end offset has no lag, in time either.
     behind = min(quorum.current_voters, key=lambda voter: (voter.log_end_offset, voter is not leader))
     fields = {
@@ -160,9 +155,7 @@ def _member(replica: ReplicaState, nodes: Sequence[Node]) -> dict[str, object]:
 
 def print_replication(quorum: Quorum, now_ms: int | None) -> None:
     """Print the leader first, then the other voters, then the observers. With ``now_ms``, times are printed as ages."""
-    leader = next((voter for voter in quorum.current_voters if voter.replica_id == quorum.leader_id), None)
-    if leader is None:
-        raise click.ClickException(f"The leader, {quorum.leader_id}, is not one of the voters")
+    leader = _leader_of(quorum)
     followers = [voter for voter in quorum.current_voters if voter is not leader]
     members = [(leader, "Leader"), *((voter, "Follower") for voter in followers)]
     members += ((observer, "Observer") for observer in quorum.observers)
@@ -238,7 +231,9 @@ def explain_command(
         raise click.UsageError(f"Name the log directory of at least one node, or its --config, as in: {example}")
     try:
         journals = [read_journal(directory) for directory in sources]
-    except (StorageError, OSError) as error:
+    except OSError as error:
+        raise click.ClickException(f"{error.filename}: {error.strerror}") from None
+    except StorageError as error:
         raise click.ClickException(str(error)) from None
     unread = sum(count for _, count in journals)
     if unread:
@@ -281,7 +276,9 @@ def write_page(
         text = render(shown)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-    except (PlotlyMissing, StorageError, ValueError, OSError) as error:
+    except OSError as error:
+        raise click.ClickException(f"{error.filename or path}: {error.strerror}") from None
+    except (PlotlyMissing, StorageError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"Wrote {path}")
 

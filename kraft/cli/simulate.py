@@ -78,17 +78,17 @@ def command(
     seeds, and exit status 130.
     """
     if (seeds is None) == (seed is None):
-        raise click.UsageError("give either --seeds A:B or --seed N")
+        raise click.UsageError("Give one of --seeds A:B and --seed N.")
     if seed is not None:
         if figures is not None or master is not None or expected is not None:
-            raise click.UsageError("--json, --spark and --expect-trace go with --seeds")
+            raise click.UsageError("--json, --spark and --expect-trace go with --seeds.")
         return _replay(seed, trace, make_small, None if plan is None else plan.read())
     if trace or make_small or plan is not None:
-        raise click.UsageError("--trace, --shrink and --plan go with --seed")
+        raise click.UsageError("--trace, --shrink and --plan go with --seed.")
     if into is not None and master is None:
-        raise click.UsageError("--into goes with --spark")
+        raise click.UsageError("--into goes with --spark.")
     if master is not None and jobs != 1:
-        raise click.UsageError("give either --jobs or --spark")
+        raise click.UsageError("Give one of --jobs and --spark.")
     assert seeds is not None
     chosen = _parse_range(seeds)
     if master is not None:

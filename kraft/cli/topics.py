@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 import click
 
-from kraft.cli.options import bootstrap_option, json_option, run
+from kraft.cli.options import bootstrap_option, json_option, report_refused, run
 from kraft.cli.output import print_columns, print_json
 from kraft.client.cluster import TIMEOUT_MS, Cluster, check
 from kraft.config.describe import ConfigSource
@@ -23,7 +23,7 @@ from kraft.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from kraft.messages.metadata_response import MetadataResponseTopic
-from kraft.wire.errors import ErrorCode
+from kraft.wire.errors import ErrorCode, KafkaError
 
 _TOPIC = 2  # resource type
 _SET, _DELETE = 0, 1  # config operations
@@ -101,16 +101,18 @@ def create_command(
 def delete_command(names: tuple[str, ...], bootstrap: str) -> None:
     """Delete topics and all their records."""
 
-    async def operate(cluster: Cluster) -> None:
+    async def operate(cluster: Cluster) -> list[KafkaError]:
         request = DeleteTopicsRequest(topic_names=list(names), timeout_ms=TIMEOUT_MS)
+        refused = []
         for result in (await cluster.request(request, await cluster.controller_id())).responses:
-            check(
-                result.error_code,
-                f"topic {result.name}: {result.error_message or ErrorCode(result.error_code).message}",
-            )
-            click.echo(f"Deleted topic {result.name}.")
+            if result.error_code:
+                code = ErrorCode(result.error_code)
+                refused.append(KafkaError(code, f"topic {result.name}: {result.error_message or code.message}"))
+            else:
+                click.echo(f"Deleted topic {result.name}.")
+        return refused
 
-    run(bootstrap, operate)
+    report_refused(run(bootstrap, operate))
 
 
 @command.command("alter")
@@ -131,17 +133,19 @@ def alter_command(
         raise click.UsageError("Nothing to alter: give --partitions, --config or --delete-config.")
 
     async def operate(cluster: Cluster) -> None:
+        # The settings first: a refused one can be given again, but partitions cannot be taken away.
         controller = await cluster.controller_id()
-        if partitions is not None:
-            wanted = CreatePartitionsTopic(name=name, count=partitions, assignments=None)
-            request = CreatePartitionsRequest(topics=[wanted], timeout_ms=TIMEOUT_MS)
-            (result,) = (await cluster.request(request, controller)).results
-            check(result.error_code, result.error_message)
         if alterations:
             resource = AlterConfigsResource(_TOPIC, name, alterations)
             alter = IncrementalAlterConfigsRequest(resources=[resource])
             (answer,) = (await cluster.request(alter, controller)).responses
             check(answer.error_code, answer.error_message)
+        if partitions is not None:
+            wanted = CreatePartitionsTopic(name=name, count=partitions, assignments=None)
+            request = CreatePartitionsRequest(topics=[wanted], timeout_ms=TIMEOUT_MS)
+            (result,) = (await cluster.request(request, controller)).results
+            done = f"; the settings of {name} are altered" if alterations else ""
+            check(result.error_code, f"{result.error_message or ErrorCode(result.error_code).message}{done}")
 
     run(bootstrap, operate)
     click.echo(f"Altered topic {name}.")

@@ -127,7 +127,7 @@ def describe_producers_command(
     print_tabs(heading, [tuple(_producer(each).values()) for each in producers])
 
 
-@command.command("abort")
+@command.command("abort", short_help="End a hanging transaction.")
 @bootstrap_option
 @_topic_option
 @_partition_option
@@ -151,7 +151,7 @@ def abort_command(bootstrap: str, topic: str, partition: int, start_offset: int)
     run(bootstrap, operate)
 
 
-@command.command("find-hanging")
+@command.command("find-hanging", short_help="Find hanging transactions.")
 @bootstrap_option
 @click.option("--broker-id", type=int, help="Search the partitions of this broker.")
 @click.option(
@@ -206,7 +206,7 @@ def find_hanging_command(
     print_tabs(heading, [(*attrs.astuple(each), age) for each, age in zip(hanging, ages, strict=True)])
 
 
-@command.command("forceTerminateTransaction")
+@command.command("forceTerminateTransaction", short_help="Abort a transaction.")
 @bootstrap_option
 @click.option("--transactionalId", "transactional_id", required=True, help="The transactional id.")
 def force_terminate_command(bootstrap: str, transactional_id: str) -> None:

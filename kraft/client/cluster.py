@@ -35,13 +35,14 @@ EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
 
 _BROKERS, _CONTROLLERS = 1, 2  # endpoint types
+_NO_BROKER = "this is a controller's listener: give the address of a broker"
+_NO_CONTROLLER = "this is a broker's listener: give the address of a controller"
 
 #: The newest version that the callers use, if later versions have another shape or, for transactions, another protocol
 #: (KIP-890).
 _NEWEST = {
     ApiKey.PRODUCE: 11,
     ApiKey.FETCH: 12,
-    ApiKey.OFFSET_COMMIT: 9,
     ApiKey.OFFSET_COMMIT: 9,
     ApiKey.OFFSET_FETCH: 7,
     ApiKey.FIND_COORDINATOR: 3,
@@ -172,9 +173,12 @@ class Cluster:
         With ``create`` the broker creates missing topics, if it is configured to. Raises as ``request``.
         """
         wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
-        response: MetadataResponse = await self.request(
-            MetadataRequest(topics=wanted, allow_auto_topic_creation=create)
-        )
+        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=create)
+        connection = await self.any_connection()
+        if request.API_KEY not in connection.versions:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, _NO_BROKER)
+        response = await connection.request(request, version_for(connection, request))
+        assert isinstance(response, MetadataResponse)
         self._addresses |= {broker.node_id: (broker.host, broker.port) for broker in response.brokers}
         return response
 
@@ -190,6 +194,8 @@ class Cluster:
             endpoint_type=_CONTROLLERS if controllers else _BROKERS, include_fenced_brokers=include_fenced
         )
         response: DescribeClusterResponse = await self.request(request)
+        if response.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE:
+            response.error_message = _NO_CONTROLLER if controllers else _NO_BROKER
         check(response.error_code, response.error_message)
         self._addresses |= {broker.broker_id: (broker.host, broker.port) for broker in response.brokers}
         return response

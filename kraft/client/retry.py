@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -92,4 +93,6 @@ def reason(error: Exception) -> str:
     """Return the reason of a failure on one line."""
     if isinstance(error, trio.TooSlowError):
         return "no answer in time"
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)  # Trio's own text repeats the address
     return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")

@@ -15,14 +15,19 @@ if TYPE_CHECKING:
     from trio.abc import Instrument
 
 
-def main(arguments: Sequence[str] | None = None, instruments: Sequence[Instrument] = ()) -> int:
-    """Run a node, with these instruments of Trio, and return the exit status."""
+def main(
+    arguments: Sequence[str] | None = None,
+    instruments: Sequence[Instrument] = (),
+    *,
+    prog: str = "python -m kraft.node",
+) -> int:
+    """Run a node, with these instruments of Trio, and return the exit status. ``prog`` is the command in the help."""
     gc.disable()
     from kraft.node.command import run
 
     gc.freeze()
     gc.enable()
-    return run(arguments, instruments=instruments)
+    return run(arguments, prog, instruments=instruments)
 
 
 if __name__ == "__main__":

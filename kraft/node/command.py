@@ -8,6 +8,7 @@ An error of the configuration or the disk is one line, and exit status 1.
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import signal
 import sys
@@ -47,9 +48,9 @@ FAILED = 1
 ENDED_AT_ONCE = 130
 
 
-def run(arguments: Sequence[str] | None = None, *, instruments: Sequence[trio.abc.Instrument] = ()) -> int:
+def run(arguments: Sequence[str] | None, prog: str, *, instruments: Sequence[trio.abc.Instrument] = ()) -> int:
     """Run a node and return the exit status. ``instruments`` watch its event loop."""
-    options = _parse(arguments)
+    options = _parse(arguments, prog)
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(RepeatedLines())
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -83,8 +84,8 @@ def run(arguments: Sequence[str] | None = None, *, instruments: Sequence[trio.ab
     return FAILED
 
 
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m kraft.node", description="Run a Kafka broker and controller.")
+def _parse(arguments: Sequence[str] | None, prog: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog=prog, description="Run a Kafka broker and controller.")
     parser.add_argument("file", nargs="?", metavar="FILE", help="a server.properties; without it a node to try out")
     parser.add_argument("--override", action="append", default=[], metavar="KEY=VALUE", help="beats the file's setting")
     parser.add_argument("--tree", action="store_true", help="print the live nursery tree once the node is ready")
@@ -165,5 +166,6 @@ def _explain(group: BaseExceptionGroup[BaseException], explained: tuple[type[Exc
 
 def _line(error: BaseException) -> str:
     if isinstance(error, OSError):
-        return f"{error.filename or 'cannot go on'}: {error.strerror or error}"
+        remedy = "; stop the process that listens there, or set another port" if error.errno == errno.EADDRINUSE else ""
+        return f"{error.filename or 'cannot go on'}: {error.strerror or error}{remedy}"
     return str(error)

@@ -24,7 +24,6 @@ from kraft.world.slices import Slices, next_slice
 from kraft.world.world import World
 
 COMPACT = "compact"
-AS_SENT = "producer"
 MAX_DECOMPRESSED_BYTES = 64 << 20
 """The largest decompressed size, in bytes, of a batch that must be opened. A larger one is rejected as corrupt."""
 AT_ONCE_BYTES: Final = 4 << 20

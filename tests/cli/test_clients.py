@@ -7,12 +7,15 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import confluent_kafka as ck
 import pytest
 from click.testing import CliRunner, Result
 
 from kraft.cli.main import cli
+from tests.support.eventually import eventually
 from tests.support.node_process import free_ports, running_node
 
 Run = Callable[..., Result]
@@ -151,6 +154,63 @@ def test_a_group_is_resumed_described_moved_and_deleted(run: Run, topic: str, na
     assert "Error: " in gone.output
 
 
+def test_groups_of_the_newer_types(tmp_path: Path) -> None:
+    """KIP-848 and KIP-932: DescribeGroups knows neither type."""
+    with running_node(tmp_path / "1", share_coordinator_state_topic_replication_factor="1") as node:
+        for command in (
+            ["features", "upgrade", "--feature", "group.version=1", "--feature", "share.version=1"],
+            ["topics", "create", "orders"],
+        ):
+            assert (
+                CliRunner(catch_exceptions=False).invoke(cli, [*command, "-b", node.bootstrap_servers]).exit_code == 0
+            )
+
+        def described(group: str) -> dict[str, Any]:
+            command = ["groups", "describe", group, "--json", "-b", node.bootstrap_servers]
+            found: dict[str, Any] = json.loads(CliRunner(catch_exceptions=False).invoke(cli, command).output)
+            return found
+
+        consumer = ck.Consumer(
+            {"bootstrap.servers": node.bootstrap_servers, "group.id": "readers", "group.protocol": "consumer"}
+        )
+        sharers = [
+            ck.ShareConsumer({"bootstrap.servers": node.bootstrap_servers, "group.id": "sharers"}) for _ in range(2)
+        ]
+        for member in (consumer, *sharers):
+            member.subscribe(["orders"])
+
+        def shared() -> bool:
+            for member in (consumer, *sharers):
+                member.poll(0.05)
+            return [len(described(group)["partitions"]) for group in ("readers", "sharers")] == [1, 2]
+
+        eventually(shared, 30)
+        group = described("readers")
+        assert (group["type"], group["state"], group["members"]) == ("consumer", "Stable", 1)
+        group = described("sharers")
+        assert (group["type"], group["state"], group["members"]) == ("share", "Stable", 2)
+        assert len({each["member"] for each in group["partitions"]}) == 2
+        listed = CliRunner().invoke(cli, ["groups", "list", "-b", node.bootstrap_servers]).output.splitlines()
+        assert [line.split() for line in listed[1:]] == [
+            ["readers", "consumer", "Stable"],
+            ["sharers", "share", "Stable"],
+        ]
+        for member in (consumer, *sharers):
+            member.close()
+
+
+def test_a_refused_part_hides_no_other(run: Run, topic: str) -> None:
+    refused = run("topics", "delete", "no-such-topic", topic, "nor-this")
+    assert refused.exit_code == 1
+    assert refused.stdout == f"Deleted topic {topic}.\n"
+    assert [line.split(": ")[2] for line in refused.stderr.splitlines()] == ["topic no-such-topic", "topic nor-this"]
+
+
+def test_a_refused_setting_adds_no_partition(run: Run, topic: str) -> None:
+    assert run("topics", "alter", topic, "--partitions", "4", "--config", "no.such=1").exit_code == 1
+    assert len(described(run, topic)["partitions"]) == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -197,7 +257,25 @@ def test_no_cluster_is_one_line() -> None:
 def test_a_controllers_port_given_for_a_brokers(tmp_path_factory: pytest.TempPathFactory) -> None:
     with running_node(tmp_path_factory.mktemp("node") / "1") as node:
         result = CliRunner().invoke(cli, ["topics", "list", "-b", node.controller_address])
-    assert (result.exit_code, result.output) == (1, "Error: UNSUPPORTED_VERSION: the node does not offer Metadata\n")
+    why = "UNSUPPORTED_VERSION: this is a controller's listener: give the address of a broker"
+    assert (result.exit_code, result.output) == (1, f"Error: {why}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["topics", "list"], "standard output: No space left on device"),
+        (["topics", "describe", "\udcff"], r"b'\xff' is not UTF-8"),
+        (["dump-log", "--files", "no-such.log"], "no-such.log: No such file or directory"),
+        (["topics", "list", "--all"], "No such option '--all'. See kraft topics list --help."),
+    ],
+)
+def test_a_failure_is_never_a_traceback(cluster: str, arguments: list[str], why: str) -> None:
+    server = ["-b", cluster] if arguments[0] == "topics" else []
+    command = [sys.executable, "-m", "kraft", *arguments, *server]
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (1, f"Error: {why}\n")
 
 
 def test_a_reader_that_goes_away_ends_the_consumer_quietly(cluster: str, run: Run, topic: str) -> None:

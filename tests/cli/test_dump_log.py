@@ -411,7 +411,9 @@ def test_files_that_are_no_such_thing(tmp_path: Path) -> None:
     assert complaint(tmp_path / "foo.log")[1].endswith("its name is not an offset, such as 00000000000000000000.log")
     assert "its name is not a snapshot's" in complaint(tmp_path / "1-2.checkpoint")[1]
     assert complaint(tmp_path / LOG)[1] == f"{tmp_path / LOG}: No such file or directory"
+    assert complaint(tmp_path / "nothing")[1] == f"{tmp_path / 'nothing'}: No such file or directory"
     unknown = tmp_path / "partition.metadata"
+    unknown.touch()
     result = run("--files", unknown)
     assert (result.return_value, result.stdout) == (0, f"Dumping {unknown}\n")
     assert result.stderr == f"Ignoring unknown file {unknown}\n"

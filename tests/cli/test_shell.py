@@ -348,7 +348,10 @@ def test_damage_is_one_line(snapshot: Path, tmp_path: Path) -> None:
     data[150] ^= 0xFF
     snapshot.write_bytes(bytes(data))
     assert complaint("--snapshot", snapshot).startswith(f"{snapshot}: damaged at position ")
-    assert complaint("--snapshot", tmp_path / "nope.checkpoint").startswith(f"{tmp_path / 'nope.checkpoint'}: its name")
+    misnamed = tmp_path / "nope.checkpoint"
+    assert complaint("--snapshot", misnamed) == f"{misnamed}: No such file or directory"
+    misnamed.touch()
+    assert complaint("--snapshot", misnamed).startswith(f"{misnamed}: its name")
     missing = tmp_path / snapshot_name(SnapshotId(1, 1))
     assert complaint("--snapshot", missing) == f"{missing}: No such file or directory"
     empty = tmp_path / "empty"

@@ -179,7 +179,7 @@ def test_the_pages_commands_for_one_seed_work(tmp_path: Path, monkeypatch: pytes
     ],
 )
 def test_invalid_options_are_refused(arguments: list[str]) -> None:
-    with pytest.raises(Exception, match=r"give either|is not A:B|go(es)? with --seed|invalid plan"):
+    with pytest.raises(Exception, match=r"Give one of|is not A:B|go(es)? with --seed|invalid plan"):
         run(*arguments)
 
 

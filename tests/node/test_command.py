@@ -206,7 +206,8 @@ def test_a_metrics_port_that_is_in_use(node: NodeProcess, capsys: pytest.Capture
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         where = f"kraft.metrics.listener=127.0.0.1:{holder.getsockname()[1]}"
-        assert refusal(node, capsys, "--override", where) == f"{where}: Address already in use"
+        line = refusal(node, capsys, "--override", where)
+    assert line == f"{where}: Address already in use; stop the process that listens there, or set another port"
     assert not list(node.log_directory.rglob("quorum-state"))
 
 
