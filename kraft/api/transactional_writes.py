@@ -12,6 +12,7 @@ from kraft.coordination.verification import Verdicts
 from kraft.messages.produce_request import PartitionProduceData
 from kraft.records.batch import BatchHeader, CorruptBatch, parse_header
 from kraft.records.produced import is_transactional
+from kraft.replication.appending import IN_TRANSACTION
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.slices import Slices
 
@@ -42,8 +43,8 @@ class Unverified:
     log_ends: dict[tuple[str, int], int] = attrs.Factory(dict)
     verdicts: dict[tuple[str, int], ErrorCode] = attrs.Factory(dict)
 
-    def check(self, name: str, index: int) -> int | None:
-        """Return the end of the log at which the partition was verified, None if it needed no verification.
+    def check(self, name: str, index: int) -> int:
+        """Return the end of the log at which the partition was verified, IN_TRANSACTION if it needed no verification.
 
         Raises:
             KafkaError: the coordinator's verdict.
@@ -51,7 +52,7 @@ class Unverified:
         verdict = self.verdicts.get((name, index), ErrorCode.NONE)
         if verdict is not ErrorCode.NONE:
             raise KafkaError(verdict)
-        return self.log_ends.get((name, index))
+        return self.log_ends.get((name, index), IN_TRANSACTION)
 
 
 async def unverified(broker: BrokerContext, partitions: Iterable[tuple[str, PartitionProduceData]]) -> Unverified:

@@ -28,6 +28,8 @@ MAX_DECOMPRESSED_BYTES = 64 << 20
 """The largest decompressed size, in bytes, of a batch that must be opened. A larger one is rejected as corrupt."""
 AT_ONCE_BYTES: Final = 4 << 20
 """Not a Kafka setting. A larger batch is written in pieces, in between of which other tasks run."""
+IN_TRANSACTION: Final = -1
+"""In place of the end of a log, if the partition had the transaction, so that no coordinator was asked."""
 EPOCH_BUMP_PRODUCE_VERSION: Final = 12
 """The first version of Produce whose producers bump their epoch after each transaction (KIP-890)."""
 _CODECS = {
@@ -65,7 +67,8 @@ def append_produced(
     """Append a producer's records to one partition. A duplicate batch is acknowledged again, without an append.
 
     Returns a LongAppend, and appends nothing yet, if that takes longer. ``verified_at`` is the end of the log when a
-    coordinator confirmed a transaction that the partition lacked.
+    coordinator confirmed a transaction that the partition lacked, IN_TRANSACTION if the partition had the transaction,
+    and None if transactions are not verified.
 
     Raises:
         KafkaError: Nothing was appended; the error says why.
@@ -79,8 +82,8 @@ def append_produced(
     if duplicate is not None:
         return duplicate
     if verified_at is not None:
-        partition.log.producers.check_verified(header.producer_id, verified_at)
-        if produce_version >= EPOCH_BUMP_PRODUCE_VERSION:
+        _check_transaction(partition, header, verified_at)
+        if verified_at != IN_TRANSACTION and produce_version >= EPOCH_BUMP_PRODUCE_VERSION:
             partition.log.producers.check_first_sequence(header)
     present = header.compression
     codec = _CODECS.get(config.compression_type, present)
@@ -119,6 +122,10 @@ class LongAppend:
         if self.check is not None or self.codec is not header.compression:
             buffer = await self._opened(world)
             header = parse_header(buffer)
+            limit = self.partition.log.config.max_message_bytes
+            if header.size > limit:
+                message = f"batch of {header.size} bytes in the topic's codec, max.message.bytes is {limit}"
+                raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE, message)
         partition = self.partition
         async with partition.appending():
             if self.leadership is None or partition.leadership is not self.leadership:
@@ -127,7 +134,7 @@ class LongAppend:
             if duplicate is not None:
                 return duplicate
             if self.verified_at is not None:
-                partition.log.producers.check_verified(header.producer_id, self.verified_at)
+                _check_transaction(partition, header, self.verified_at)
             writable, now_ms = _writable(buffer), world.clock.now_ms()
             if len(writable) > AT_ONCE_BYTES:
                 return await partition.append_large(writable, now_ms, [(0, header)])
@@ -173,6 +180,20 @@ def _duplicate(partition: HostedPartition, header: BatchHeader) -> AppendInfo | 
         return None
     batch = duplicate.batch
     return AppendInfo(batch.first_offset, batch.last_offset, batch.timestamp_ms, partition.log.log_start_offset)
+
+
+def _check_transaction(partition: HostedPartition, header: BatchHeader, verified_at: int) -> None:
+    """Check that the transaction of a batch was not ended since it was found or verified (KIP-890).
+
+    Raises KafkaError INVALID_TXN_STATE. Otherwise the batch would begin a transaction that no coordinator knows.
+    """
+    if not header.is_transactional:
+        return
+    producers = partition.log.producers
+    if verified_at != IN_TRANSACTION:
+        producers.check_verified(header.producer_id, verified_at)
+    elif not producers.is_in_transaction(header.producer_id, header.producer_epoch):
+        raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"the transaction of producer {header.producer_id} has ended")
 
 
 async def _copied(data: Buffer) -> bytes:

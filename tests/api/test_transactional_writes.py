@@ -226,3 +226,30 @@ async def test_batches_of_two_producers_are_refused(tmp_path: Path) -> None:
         assert isinstance(answer, ProduceResponse)
         codes = [each.error_code for each in answer.responses[0].partition_responses]
         assert codes == [ErrorCode.INVALID_PRODUCER_ID_MAPPING] * 2
+
+
+async def test_a_batch_that_waits_is_refused_if_its_open_transaction_ends_meanwhile(tmp_path: Path) -> None:
+    """``UnifiedLog.analyzeAndValidateProducerState``: verified or in an ongoing transaction, at the append. Otherwise
+    the batch would begin a transaction that no coordinator ends."""
+    async with leading(tmp_path) as leader, trio.open_nursery() as nursery:
+        assert await leader.write() == [ErrorCode.NONE]
+        codes: list[ErrorCode] = []
+
+        async def write() -> None:
+            codes.extend(await leader.write(sequence=1))
+
+        async with leader.broker.partition.appending():
+            nursery.start_soon(write)
+            await trio.testing.wait_all_tasks_blocked()
+            leader.end_at_once()
+        await trio.testing.wait_all_tasks_blocked()
+        assert codes == [ErrorCode.INVALID_TXN_STATE]
+        assert leader.broker.partition.log.producers.first_unstable_offset is None
+
+
+async def test_a_transaction_may_end_while_another_partition_is_verified(tmp_path: Path) -> None:
+    async with leading(tmp_path, 2) as leader:
+        assert await leader.write(0) == [ErrorCode.NONE]
+        leader.coordinator.meanwhile = leader.end_at_once
+        assert await leader.write(0, 1, sequence=1) == [ErrorCode.INVALID_TXN_STATE, ErrorCode.NONE]
+        assert leader.coordinator.asked[1][2] == {TOPIC: [1]}

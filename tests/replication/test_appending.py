@@ -370,3 +370,16 @@ async def test_a_marker_waits_for_an_append_under_way(broker: Broker) -> None:
             await trio.testing.wait_all_tasks_blocked()
             assert offsets == [0]
     assert offsets == [0, 1]
+
+
+async def test_a_batch_in_the_codec_of_its_topic_has_the_limit_too(broker: Broker) -> None:
+    """``UnifiedLog.append``: "re-validate message sizes if there's a possibility that they have changed"."""
+    await configure(broker, "compression.type", "uncompressed")
+    await configure(broker, "max.message.bytes", "100000")
+    small, large = (batch(1, size, compression=Compression.ZSTD) for size in (90_000, 30_000_000))
+    assert max(len(small), len(large)) < 100_000
+    with pytest.raises(KafkaError, match=r"max\.message\.bytes is 100000") as refused:
+        await unopened(broker, large).append(World())
+    assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE
+    await unopened(broker, small).append(World())
+    assert broker.partition.log.log_end_offset == 1
