@@ -86,6 +86,8 @@ class Compaction:
         log, where = partition.log, (partition.topic_id, partition.index)
         if COMPACT not in log.config.cleanup_policy or where in self._uncleanable or not self.replicas.holds(partition):
             return None
+        if partition.is_moving:
+            return None
         now_ms, end = self.world.clock.now_ms(), partition.last_stable_offset
         extent = cleanable(log.segments, log.config, partition.cleaned_offset, log.log_start_offset, end, now_ms)
         return extent if extent.is_due(log.config) else None
@@ -97,7 +99,7 @@ class Compaction:
 
         def unwanted() -> bool:
             is_gone = partition.log is not log or not self.replicas.holds(partition)
-            return self.stopping.is_set() or log.cuts != cuts or is_gone
+            return self.stopping.is_set() or log.cuts != cuts or is_gone or partition.is_moving
 
         cleaned = await self.world.in_thread(cleaning.run, self.world.clock.now_ms(), unwanted, self.world.let_go)
         if unwanted() or log.segments[0].base_offset != first_offset:

@@ -52,7 +52,6 @@ class DirectoryMove:
     """The copy, once it has begun."""
     cuts: int = -1
     """How often the log had been truncated when the copy began. Another truncation makes the copy begin again."""
-    cleaned_offset: int = 0
 
     @property
     def lag(self) -> int:
@@ -130,6 +129,7 @@ class DirectoryMoves:
         name = future_name(partition.name, world.new_uuid())
         future = Log.open(move.directory.path, name, partition.log.config, now_ms=world.clock.now_ms())
         move.future = future
+        partition.is_moving = True
         try:
             if partition.topic_id != ZERO_UUID:
                 future.assign_topic_id(partition.topic_id)
@@ -146,6 +146,7 @@ class DirectoryMoves:
                 async with partition.appending():
                     is_done = self._goes_on(move) and self._complete(move, future)
         finally:
+            partition.is_moving = False
             if not future.is_closed:
                 future.abandon()
                 self.replicas.retired.append(future.directory)
@@ -176,7 +177,7 @@ class DirectoryMoves:
     def _begin(self, move: DirectoryMove, future: Log) -> None:
         """Begin the copy, or begin it again, with the first batch of the log."""
         log = move.partition.log
-        move.cuts, move.cleaned_offset = log.cuts, move.partition.cleaned_offset
+        move.cuts = log.cuts
         first = log.read(log.log_start_offset, 1, log.log_end_offset)
         if first.length:
             start = parse_header(os.pread(first.file.fileno(), first.length, first.position)).base_offset
@@ -221,7 +222,7 @@ class DirectoryMoves:
             why = f"{error.filename or target}: {error.strerror or error}"
             raise StorageError(f"{partition.name} cannot move to {target}: {why}; start the node again") from error
         moved.segments.moved = True
-        replicas.rehost(partition, moved, move.cleaned_offset)
+        replicas.rehost(partition, moved)
         return True
 
     async def _assign(self, move: DirectoryMove) -> None:

@@ -63,6 +63,10 @@ class HostedPartition:
     """The entry in ``log-start-offset-checkpoint``. After a kill the log begins there or at its first segment."""
     cleaned_offset: int = 0
     """Everything below is compacted."""
+    is_moving: bool = False
+    """Whether the log is copied to another directory. Compaction waits for that, as in Kafka: it would remove
+    tombstones and markers whose records the copy has.
+    """
     propose: Callable[[HostedPartition, Proposal], None] = _keep
     leadership: Leadership | None = None
     flushed_at_ms: int = 0

@@ -451,7 +451,7 @@ class Replicas:
         self.opener.hosted_in[os.path.dirname(log.directory)] += 1
         return partition
 
-    def rehost(self, partition: HostedPartition, log: Log, cleaned_offset: int) -> None:
+    def rehost(self, partition: HostedPartition, log: Log) -> None:
         """Put ``log``, which has the same records in another directory, in the place of the partition's log.
 
         The caller calls ``checkpoints.forget_deleted`` next: the files have the offsets of the old one.
@@ -459,7 +459,6 @@ class Replicas:
         for each, change in ((partition.log, -1), (log, 1)):
             self.opener.hosted_in[os.path.dirname(each.directory)] += change
         partition.log, partition.checkpointed_start_offset = log, 0
-        partition.cleaned_offset = min(partition.cleaned_offset, cleaned_offset)
         self.checkpoints.are_outdated = True
         partition.wake()
 

@@ -10,15 +10,22 @@ from typing import Any
 import attrs
 import pytest
 import trio
+import trio.testing
 
+from kraft.config.properties import from_mapping
 from kraft.config.throttle_settings import MOVE_RATE
+from kraft.records.record import Record, encode_batch
+from kraft.replication.compaction import Compaction
 from kraft.replication.moves import DirectoryMoves
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.replication.throttle import Throttle
+from kraft.storage.cleaner import Cleaned, Cleaning
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.meta_properties import MetaProperties
+from kraft.testing.embedded import SETTINGS
 from kraft.world.world import World
+from tests.storage.logs import config
 from tests.support.held import TOPIC, Broker, registration, topic
 from tests.support.talk import batch
 
@@ -156,3 +163,66 @@ async def test_a_deleted_partition_ends_the_move(one: Moving) -> None:
     await one.finish()
     assert move.future is not None
     assert one.replicas.retired == [move.future.directory]
+
+
+async def test_compaction_waits_for_a_move(one: Moving) -> None:
+    """``ReplicaManager.alterReplicaLogDirs`` pauses the cleaning. A tombstone that is removed behind the copy would
+    leave the record there that it deletes.
+    """
+    log = one.partition.log
+    log.config = config(cleanup_policy="compact", min_cleanable_dirty_ratio=0.01, delete_retention_ms=0)
+    for value in (b"secret", None):
+        one.partition.append(bytearray(encode_batch([Record(0, 0, b"key", value)])), 0)
+        log.roll()
+    one.partition.high_watermark = log.log_end_offset
+    one.append(b"behind")
+    cleaner = Compaction(from_mapping(SETTINGS).config, one.replicas.world, one.replicas, trio.Event())
+    held = trio.Event()
+
+    @attrs.define
+    class Held:
+        """A throttle that stops the copy behind its first piece."""
+
+        is_exceeded: bool = False
+
+        def record(self, count: int) -> None:
+            self.is_exceeded = not held.is_set()
+
+        async def rest(self) -> None:
+            await held.wait()
+            self.is_exceeded = False
+
+    one.moves.throttle = Held()  # type: ignore[assignment]
+    one.move()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(one.moves.run)
+        await trio.testing.wait_all_tasks_blocked()
+        assert not await cleaner.clean_one()
+        held.set()
+        with trio.fail_after(LIMIT_S):
+            while one.moves.copies:
+                await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel(reason="the replica has moved")
+    assert one.partition.log.directory == f"{one.target}/{TOPIC}-0"
+    assert one.values() == [b"secret", None, b"behind"]
+    one.partition.log.config = log.config
+    assert await cleaner.clean_one()
+
+
+async def test_a_cleaning_under_way_is_dropped_for_a_move(one: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = one.partition.log
+    log.config = config(cleanup_policy="compact", min_cleanable_dirty_ratio=0.01)
+    for value in (b"old", b"new"):
+        one.partition.append(bytearray(encode_batch([Record(0, 0, b"key", value)])), 0)
+        log.roll()
+    one.partition.high_watermark = log.log_end_offset
+    cleaner = Compaction(from_mapping(SETTINGS).config, one.replicas.world, one.replicas, trio.Event())
+    run = Cleaning.run
+
+    def run_while_a_move_begins(cleaning: Cleaning, *arguments: Any) -> Cleaned:
+        one.partition.is_moving = True
+        return run(cleaning, arguments[0])
+
+    monkeypatch.setattr(Cleaning, "run", run_while_a_move_begins)
+    await cleaner.clean_one()
+    assert one.values() == [b"old", b"new"]
