@@ -180,8 +180,12 @@ class HostedPartition:
         """Return the largest known epoch not above ``epoch``, and its end offset (KIP-320); (-1, -1) for an unknown
         epoch.
         """
-        if epoch == self.state.leader_epoch:
+        current, latest = self.state.leader_epoch, self.log.epochs.latest
+        if epoch == current:
             return epoch, self.log.log_end_offset  # the current epoch may have no records yet
+        if latest < epoch < current:
+            # Its leader has appended nothing. A reader may know the epoch from ListOffsets.
+            return (latest if latest >= 0 else epoch), self.log.log_end_offset
         return self.log.end_offset_for_epoch(epoch)
 
     def append(

@@ -78,3 +78,18 @@ class TestFullDisk:
 
 def fail(*_: object) -> None:
     raise OSError(errno.ENOSPC, "no space")
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_an_epoch_without_records_ends_at_the_end_of_the_log(tmp_path: Path, count: int) -> None:
+    """``Partition.makeLeader`` enters every leader epoch. A consumer knows an epoch without records from ListOffsets.
+    If it were unknown after the next election, librdkafka would report a truncation and reset its position.
+    """
+    log = Log.open(tmp_path, "topic-0", config(), now_ms=0)
+    for _ in range(count):
+        append(log, batch([b"a"]), epoch=1)
+    state = Partition(replicas=(1,), isr=(1,), leader=1, leader_epoch=4, partition_epoch=0, directories=())
+    partition = HostedPartition("topic", uuid.uuid4(), 0, log, state, count)
+    assert partition.end_of_epoch(3) == (1 if count else 3, count)
+    assert partition.end_of_epoch(4) == (4, count)
+    assert partition.end_of_epoch(5) == (-1, -1)
