@@ -7,6 +7,8 @@ much, for ``timeout_ms`` at most.
 
 from __future__ import annotations
 
+import logging
+
 import trio
 
 from kraft.api.context import BrokerContext
@@ -32,6 +34,8 @@ ROW = Api(
     versions={ListenerType.BROKER: (0, 2), ListenerType.ZK_BROKER: (0, 2)},
     permissions=((Operation.DELETE, Resource.TOPIC),),
 )
+
+logger = logging.getLogger("kraft.replicas")
 
 HIGH_WATERMARK = -1
 NO_LOW_WATERMARK = -1
@@ -99,6 +103,9 @@ def _one(
         following.append((answer, partition))
     except KafkaError as refused:
         answer.error_code = refused.code
+    except OSError as error:
+        logger.error("%s-%d: cannot delete records: %s", topic, wanted.partition_index, error)
+        answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
     return answer
 
 

@@ -31,6 +31,7 @@ beyond the offset, or ``max_wait_ms`` is over.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 
@@ -52,6 +53,7 @@ from kraft.messages.fetch_response import (
     PartitionData,
 )
 from kraft.messages.registry import ApiKey
+from kraft.records.batch import CorruptBatch
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import UNCOUNTED_ELEMENTS, Parked, Reply, Request
 from kraft.storage.open_files import OPEN_FILES
@@ -66,6 +68,8 @@ ROW = Api(
     permissions=((Operation.READ, Resource.TOPIC), (Operation.CLUSTER_ACTION, Resource.CLUSTER)),
     quota=Quota.FETCH,
 )
+
+logger = logging.getLogger("kraft.fetch")
 
 READ_COMMITTED = 1
 FLEXIBLE_VERSION = 12
@@ -189,7 +193,7 @@ class _Poll:
             partition = self._find(key, wanted)
             if _diverging(partition, wanted) is None:
                 return _length_of(self._records(partition, wanted, self._max_bytes, first=True))
-        except KafkaError:
+        except (KafkaError, OSError):
             pass
         self._failed = True
         return 0
@@ -228,17 +232,27 @@ class _Poll:
         return partition.changes == changes and wanted.fetch_offset == self._upper(partition)
 
     def _answer_of(self, key: TopicKey, wanted: FetchPartition, left: int, *, counts: bool) -> PartitionData:
+        """Return the result of one partition. A file that cannot be read concerns this partition alone."""
         try:
-            partition = self._find(key, wanted)
-            diverging = _diverging(partition, wanted)
-            if diverging is None:
-                records = self._records(partition, wanted, left, first=self._size == 0)
-            else:
-                self._failed = True
-                records = _NOTHING
-        except KafkaError as refused:
+            return self._served(key, wanted, left, counts=counts)
+        except KafkaError as error:
+            refused = error
+        except CorruptBatch as error:
+            refused = KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error))
+        except OSError as error:
+            refused = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+            logger.error("%s-%d: cannot read the log: %s", key.name or key.topic_id, wanted.partition, error)
+        self._failed = True
+        return self._refused(key, wanted, refused)
+
+    def _served(self, key: TopicKey, wanted: FetchPartition, left: int, *, counts: bool) -> PartitionData:
+        partition = self._find(key, wanted)
+        diverging = _diverging(partition, wanted)
+        if diverging is None:
+            records = self._records(partition, wanted, left, first=self._size == 0)
+        else:
             self._failed = True
-            return self._refused(key, wanted, refused)
+            records = _NOTHING
         if self._is_follower and records and self._broker.leader_throttle.applies_to(partition):
             self._throttled += _length_of(records)
         if counts:

@@ -79,7 +79,11 @@ class Maintenance:
     async def delete_old_segments(self) -> None:
         """Remove the segments that retention no longer keeps. Their files follow after ``file.delete.delay.ms``."""
         for partition in self._held():
-            files = partition.log.delete_old_segments(self.world.clock.now_ms(), partition.high_watermark)
+            try:
+                files = partition.log.delete_old_segments(self.world.clock.now_ms(), partition.high_watermark)
+            except OSError as error:  # of this log alone: others may free space
+                logger.error("%s: cannot delete old segments now: %s", partition.name, error)
+                files = []
             if files:
                 partition.wake()
                 delay_s = partition.log.config.file_delete_delay_ms / 1000

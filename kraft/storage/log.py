@@ -11,6 +11,7 @@ kernel may have dropped the unwritten data.
 from __future__ import annotations
 
 import errno
+import logging
 import os
 from bisect import bisect_right
 from collections.abc import Awaitable, Sequence
@@ -49,6 +50,8 @@ from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice
 from kraft.wire.varint import Buffer
 from kraft.world.world import InThread
+
+logger = logging.getLogger("kraft.storage")
 
 _max_timestamp_of = attrgetter("max_timestamp")
 
@@ -454,23 +457,24 @@ class Log:
         self.log_end_offset = end
         self.recovery_point = min(self.recovery_point, self.log_end_offset)
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
-        self.epochs.truncate_from_end(self.log_end_offset)
         try:
             self.producers = self._snapshots.recover(self.segments, self.log_start_offset, self.log_end_offset, now_ms)
         except CorruptLog as damage:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(damage)) from damage
+        # Last, because a full disk refuses it. The caller truncates again, and then only the epochs are left.
+        self.epochs.truncate_from_end(self.log_end_offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything and continue at ``offset``, for a follower that is behind the start of the leader's log."""
         self.cuts += 1
         self.segments.drop(list(self.segments))
-        self.epochs.clear()
         self._snapshots.clear()
         self.producers = ProducerStates()
         self._start_segment(offset)
         self.log_start_offset = self.log_end_offset = offset
         # Until the next flush a power cut can bring the old segments back.
         self.recovery_point = min(self.recovery_point, offset)
+        self.epochs.clear()  # last, as in ``truncate_to``
 
     def end_if_cut(self, offset: int) -> int:
         """Return the end offset after ``truncate_to``, which drops whole batches only. Raises CorruptBatch."""
@@ -488,7 +492,10 @@ class Log:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
         if offset > self.log_start_offset:
             self.log_start_offset = offset
-            self.epochs.truncate_from_start(offset)
+            try:
+                self.epochs.truncate_from_start(offset)
+            except OSError as error:  # a full disk must not keep records that are to free it; the next start trims them
+                logger.warning("%s keeps entries below offset %d: %s", self.epochs.path, offset, error)
 
     def delete_old_segments(self, now_ms: int, high_watermark: int) -> list[str]:
         """Remove the segments from the log that retention no longer keeps.
@@ -500,7 +507,12 @@ class Log:
         if count == 0:
             return []
         if count == len(self.segments):
-            self.roll()
+            try:
+                self.roll()
+            except OSError:
+                if count == 1:
+                    raise
+                count -= 1  # the older segments make room on a full disk
         gone = self.segments[:count]
         self.delete_records(max(self.log_start_offset, self.segments[count].base_offset))
         del self.segments[:count]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import uuid
 from collections import Counter
@@ -437,3 +438,22 @@ def test_a_parked_fetch_ends_when_its_partitions_have_enough(
 
     with tempfile.TemporaryDirectory() as path:
         trio.run(main, Path(path))
+
+
+async def test_a_file_that_cannot_be_read_concerns_its_partition_alone(tmp_path: Path) -> None:
+    """``ReplicaManager.readFromLog`` has an error for each partition. Without that a follower would fetch nothing."""
+    async with leader_in(tmp_path, 2) as broker:
+        for partition in broker.replicas.all():
+            for _ in range(2):
+                partition.append(bytearray(batch(b"a")), 0)
+                partition.log.roll()
+        lost = broker.replicas.partitions[TOPIC][0].log.segments[0]
+        lost.close()
+        os.unlink(lost.path)
+        request = fetch_request(TOPIC, partitions=(0, 1), max_wait_ms=0)
+        info = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
+        reply = await at_broker(serving_at(broker.replicas), Request(ApiKey.FETCH, 12, 0, "t", b"", 0, info), request)
+        assert isinstance(reply, FetchResponse)
+        assert reply.error_code == 0
+        codes = [each.error_code for each in reply.responses[0].partitions]
+        assert codes == [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NONE]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
 from pathlib import Path
@@ -90,3 +91,16 @@ async def test_a_look_at_all_partitions_lets_other_tasks_run(tmp_path: Path, mon
         async with steps_of_this_task() as steps:
             await work()
         assert steps.count >= 5
+
+
+async def test_a_log_that_cannot_shrink_keeps_no_other_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a full disk the segments of the others make room."""
+    upkeep = maintenance()
+    full, other = (host(upkeep.replicas, tmp_path, name, timestamp=OLD) for name in ("full", "other"))
+
+    def refuse(now_ms: int, high_watermark: int) -> list[str]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(full.log, "delete_old_segments", refuse)
+    await upkeep.delete_old_segments()
+    assert (full.log.log_start_offset, other.log.log_start_offset) == (0, 1)

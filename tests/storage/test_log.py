@@ -602,3 +602,54 @@ def test_a_stop_writes_the_producers_only_if_the_log_has_changed(tmp_path: Path)
     log.truncate_to(2, 0)
     log.close()
     assert len(open_log(tmp_path, config()).producers) == 1
+
+
+class TestFullDisk:
+    """The writes beside the segments fail."""
+
+    @pytest.fixture
+    def refusal(self, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+        def refuse(*arguments: object, **options: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("kraft.storage.epochs.write_lines", refuse)
+        monkeypatch.setattr(Log, "roll", refuse)
+        return monkeypatch
+
+    def log(self, path: Path) -> Log:
+        log = open_log(path, config(retention_ms=1))
+        for number in range(3):
+            sent = batch([b"a"], producer_id=7, producer_epoch=0, base_sequence=number)
+            append(log, sent, epoch=number)
+            if number < 2:
+                log.roll()
+        return log
+
+    def test_a_truncation_forgets_the_producer_s_batches(self, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+        """Otherwise a later leader acknowledges a batch as a duplicate that no log has."""
+        log = self.log(tmp_path)
+        request.getfixturevalue("refusal")
+        with pytest.raises(OSError, match="No space left"):
+            log.truncate_to(1, 1000)
+        again = batch([b"a"], producer_id=7, producer_epoch=0, base_sequence=1)
+        (_, header) = next(iter_headers(again))
+        assert log.producers.check(header) is None
+        assert log.log_end_offset == 1
+
+    def test_retention_removes_what_needs_no_room(self, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+        log = self.log(tmp_path)
+        request.getfixturevalue("refusal")
+        assert log.delete_old_segments(now_ms=DAY_MS, high_watermark=3)
+        assert (log.log_start_offset, len(log.segments)) == (2, 1)
+        with pytest.raises(OSError, match="No space left"):
+            log.delete_old_segments(now_ms=DAY_MS, high_watermark=3)
+
+    def test_the_log_start_moves(self, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+        """DeleteRecords is how an operator makes room. The next start trims the epochs."""
+        log = self.log(tmp_path)
+        refusal = request.getfixturevalue("refusal")
+        log.delete_records(2)
+        assert (log.log_start_offset, log.epochs.entries) == (2, [(0, 0), (1, 1), (2, 2)])
+        refusal.undo()
+        log.close()
+        assert open_log(tmp_path, config(), start=2).epochs.entries == [(2, 2)]
