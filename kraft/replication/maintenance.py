@@ -149,10 +149,14 @@ class Maintenance:
             partition.log.producers.expire(self.world.clock.now_ms(), limit_ms)
 
     async def remove_deleted(self) -> None:
-        """Delete the directories of deleted partitions."""
+        """Delete the directories of deleted partitions. One that cannot be deleted is tried again."""
         retired, self.replicas.retired = self.replicas.retired, []
         for path in retired:
-            await self.world.in_thread(remove_retired, path)
+            try:
+                await self.world.in_thread(remove_retired, path)
+            except OSError as error:
+                logger.error("%s cannot be deleted now: %s", path, error)
+                self.replicas.retired.append(path)
 
 
 def _cannot_go_on(partition: HostedPartition, failure: OSError) -> StorageError:

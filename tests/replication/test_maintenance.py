@@ -104,3 +104,22 @@ async def test_a_log_that_cannot_shrink_keeps_no_other_from_it(tmp_path: Path, m
     monkeypatch.setattr(full.log, "delete_old_segments", refuse)
     await upkeep.delete_old_segments()
     assert (full.log.log_start_offset, other.log.log_start_offset) == (0, 1)
+
+
+async def test_a_directory_that_cannot_be_deleted_keeps_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upkeep = maintenance()
+    removed: list[str] = []
+
+    def remove(path: str) -> None:
+        if path == "damaged" and not removed:
+            raise OSError(errno.EIO, "Input/output error")
+        removed.append(path)
+
+    monkeypatch.setattr(maintenance_module, "remove_retired", remove)
+    upkeep.replicas.retired = ["damaged", "other"]
+    await upkeep.remove_deleted()
+    assert (removed, upkeep.replicas.retired) == (["other"], ["damaged"])
+    await upkeep.remove_deleted()
+    assert (removed, upkeep.replicas.retired) == (["other", "damaged"], [])
