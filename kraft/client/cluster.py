@@ -24,6 +24,7 @@ from kraft.messages.metadata_response import MetadataResponse, MetadataResponseT
 from kraft.messages.registry import ApiKey
 from kraft.rpc.client import Connection, open_connection
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.schema import Message
 from kraft.world.dial import Dial, dial_by_tcp
 
 TIMEOUT_S = 30.0
@@ -116,7 +117,7 @@ class Cluster:
         for connection in self._connections.values():
             connection.close()
 
-    async def request(self, message: Any, node_id: int | None = None) -> Any:
+    async def request(self, message: Message, node_id: int | None = None) -> Any:
         """Send a request to a broker (to any, if ``node_id`` is None) and return the response.
 
         Raises:
@@ -231,7 +232,7 @@ class Cluster:
     async def ask_coordinator(
         self,
         key: str,
-        message: Any,
+        message: Message,
         code_of: Callable[[Any], int],
         kind: CoordinatorType = CoordinatorType.GROUP,
     ) -> Any:
@@ -302,7 +303,7 @@ class Cluster:
         return await retried(attempt, f"offsets of {topic}", TIMEOUT_S)
 
 
-def version_for(connection: Connection, message: Any) -> int:
+def version_for(connection: Connection, message: Message) -> int:
     """Return the newest version of ``message`` that the broker supports and the callers use."""
     highest = connection.highest_common_version(message)
     return min(highest, _NEWEST.get(ApiKey(message.API_KEY), highest))
