@@ -230,7 +230,8 @@ def test_static_member_returns_without_a_rebalance(kcat: Kcat, four_partitions: 
 
 @feature("refuse-topic-name")
 def test_illegal_topic_name_is_refused(kcat: Kcat) -> None:
-    with pytest.raises(KcatFailed, match="Broker: Invalid topic"):
+    # librdkafka names the broker's error for a message that it holds, and its own for one that comes after it.
+    with pytest.raises(KcatFailed, match=r"Broker: Invalid topic|Local: Unknown topic"):
         kcat.produce("not a name", ["lost"])
 
 
