@@ -235,15 +235,13 @@ class _Poll:
         """Return the result of one partition. A file that cannot be read concerns this partition alone."""
         try:
             return self._served(key, wanted, left, counts=counts)
-        except KafkaError as error:
-            refused = error
-        except CorruptBatch as error:
-            refused = KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error))
-        except OSError as error:
-            refused = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
-            logger.error("%s-%d: cannot read the log: %s", key.name or key.topic_id, wanted.partition, error)
-        self._failed = True
-        return self._refused(key, wanted, refused)
+        except KafkaError as refused:
+            return self._refused(key, wanted, refused)
+        except CorruptBatch as damage:
+            return self._refused(key, wanted, KafkaError(ErrorCode.CORRUPT_MESSAGE, str(damage)))
+        except OSError as failure:
+            logger.error("%s-%d: cannot read the log: %s", key.name or key.topic_id, wanted.partition, failure)
+            return self._refused(key, wanted, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
 
     def _served(self, key: TopicKey, wanted: FetchPartition, left: int, *, counts: bool) -> PartitionData:
         partition = self._find(key, wanted)
@@ -307,6 +305,7 @@ class _Poll:
         )
 
     def _refused(self, key: TopicKey, wanted: FetchPartition, refused: KafkaError) -> PartitionData:
+        self._failed = True
         answer = PartitionData(
             partition_index=wanted.partition,
             error_code=refused.code,

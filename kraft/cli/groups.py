@@ -60,13 +60,10 @@ class PartitionLag:
     partition: int
     committed: int | None
     end: int | None
+    lag: int | None
     member: str | None = None
     client: str | None = None
     host: str | None = None
-
-    @property
-    def lag(self) -> int | None:
-        return None if self.committed is None or self.end is None else max(0, self.end - self.committed)
 
 
 @command.command("describe")
@@ -89,7 +86,7 @@ def describe_command(group: str, bootstrap: str, as_json: bool) -> None:
                 "state": described.state,
                 "protocol": described.protocol,
                 "members": len(described.members),
-                "partitions": [{**attrs.asdict(lag), "lag": lag.lag} for lag in lags],
+                "partitions": [attrs.asdict(lag) for lag in lags],
             }
         )
         return
@@ -170,22 +167,36 @@ def reset_offsets_command(
 
 async def _lags(cluster: Cluster, described: GroupDescription) -> list[PartitionLag]:
     """Return the partitions with a committed offset or an assigned member: one PartitionLag for each member, or one."""
-    offsets_of = share_group_offsets if described.type == SHARE else committed_offsets
-    committed = await offsets_of(cluster, described.group_id)
+    committed: dict[tuple[str, int], int] = {}
+    reported: dict[tuple[str, int], int] = {}
+    if described.type == SHARE:
+        for place, (start, lag) in (await share_group_offsets(cluster, described.group_id)).items():
+            committed[place] = start
+            if lag is not None:
+                reported[place] = lag
+    else:
+        for topic, offsets in (await committed_offsets(cluster, described.group_id)).items():
+            committed |= {(topic, index): offset for index, offset in offsets.items()}
     readers: dict[tuple[str, int], list[MemberDescription]] = defaultdict(list)
     for member in described.members:
         for place in member.partitions:
             readers[place].append(member)
-    places = {(topic, index) for topic in committed for index in committed[topic]} | readers.keys()
+    places = committed.keys() | readers.keys()
     ends: dict[tuple[str, int], int] = {}
     for topic in {topic for topic, _ in places}:
         wanted = {index: LATEST_TIMESTAMP for other, index in places if other == topic}
         ends |= {(topic, index): end for index, end in (await cluster.offsets(topic, wanted)).items()}
     lags = []
-    for topic, index in sorted(places):
-        lag = PartitionLag(topic, index, committed.get(topic, {}).get(index), ends.get((topic, index)))
-        members = readers.get((topic, index), ())
-        lags += [attrs.evolve(lag, member=each.member_id, client=each.client_id, host=each.host) for each in members]
+    for place in sorted(places):
+        offset, end = committed.get(place), ends.get(place)
+        found = PartitionLag(*place, offset, end, reported.get(place, lag_of(offset, end)))
+        members = readers.get(place, ())
+        lags += [attrs.evolve(found, member=each.member_id, client=each.client_id, host=each.host) for each in members]
         if not members:
-            lags.append(lag)
+            lags.append(found)
     return lags
+
+
+def lag_of(committed: int | None, end: int | None) -> int | None:
+    """Return how far a group is behind the end of a partition; None if either offset is unknown."""
+    return None if committed is None or end is None else max(0, end - committed)

@@ -109,8 +109,10 @@ def assigned_partitions(member: DescribedGroupMember) -> list[tuple[str, int]]:
     return [(entry.topic, index) for entry in assignment.assigned_partitions for index in entry.partitions]
 
 
-async def share_group_offsets(cluster: Cluster, group: str) -> dict[str, dict[int, int]]:
-    """Return the start offsets of a share group (KIP-932): topic to partition to offset.
+async def share_group_offsets(cluster: Cluster, group: str) -> dict[tuple[str, int], tuple[int, int | None]]:
+    """Return the start offset and the lag of a share group (KIP-932) by topic and partition.
+
+    The lag counts the records that are not finished (KIP-1226). It is None if the coordinator does not report it.
 
     Raises KafkaError or GaveUp on failure.
     """
@@ -119,10 +121,8 @@ async def share_group_offsets(cluster: Cluster, group: str) -> dict[str, dict[in
     found: DescribeShareGroupOffsetsResponseGroup = answer.groups[0]
     check(found.error_code, found.error_message)
     return {
-        topic.topic_name: {
-            each.partition_index: each.start_offset
-            for each in topic.partitions
-            if not each.error_code and each.start_offset >= 0
-        }
+        (topic.topic_name, each.partition_index): (each.start_offset, each.lag if each.lag >= 0 else None)
         for topic in found.topics
+        for each in topic.partitions
+        if not each.error_code and each.start_offset >= 0
     }
