@@ -17,7 +17,7 @@ from coverage import Coverage
 
 from tests.clients.features import FEATURES, NOT_OFFERED
 from tests.messages.strategies import compile_codecs
-from tests.support.apache_tool import take_hangs
+from tests.support.hangs import take_hangs
 from tests.support.report_card import FAIL, PASS, ReportCard, render
 from tests.support.tiers import Durations
 
@@ -186,5 +186,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("seconds of each tier, and its slowest tests")
         terminalreporter.write("\n".join([*lines, ""]))
     if _hangs:
-        terminalreporter.section(f"{len(_hangs)} runs of Apache Kafka's tools hung, and were run again")
+        terminalreporter.section(f"{len(_hangs)} calls of other programs and clients did not end")
         terminalreporter.write("\n".join([*_hangs, ""]))

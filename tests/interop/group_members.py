@@ -12,9 +12,11 @@ from typing import Any
 import attrs
 import confluent_kafka as ck
 
+from tests.support.hangs import call_in_time
 from tests.support.writer import CLIENT
 
 POLL_S = 0.05
+CLOSE_LIMIT_S = 60.0
 MOST_RECORDS = 100
 COMMIT_EVERY = 10
 RELEASE_EVERY = 7
@@ -166,7 +168,7 @@ class Reader:
             self._next.pop(each.partition, None)
 
     def close(self) -> None:
-        self._consumer.close()
+        _close(self._consumer)
 
 
 @attrs.define
@@ -242,4 +244,11 @@ class Sharer:
         self._shared.unsure |= accepted - answered
 
     def close(self) -> None:
-        self._consumer.close()
+        _close(self._consumer)
+
+
+def _close(consumer: ck.Consumer | ck.ShareConsumer) -> None:
+    """Leave the group. librdkafka's call sometimes does not end after changes of the coordinator, though its group is
+    empty.
+    """
+    call_in_time(f"{type(consumer).__name__}.close of librdkafka", consumer.close, CLOSE_LIMIT_S)

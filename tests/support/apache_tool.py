@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 
 from tests.support.apache_process import APACHE_4, Apache
+from tests.support.hangs import note_hang
 
 RUN_LIMIT_S = 60.0
 SHELL_LIMIT_S = 20.0
@@ -33,9 +34,6 @@ ZOOKEEPER_SHELL = "org.apache.zookeeper.ZooKeeperMainWithTlsSupportForKafka"
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 
 
-_hangs: list[str] = []
-
-
 class HungTool(Exception):
     """The metadata shell did not end, however often it was run."""
 
@@ -61,25 +59,20 @@ def metadata_shell(snapshot: str, *command: str, until: Callable[[str], bool], k
         HungTool: not one of ``SHELL_RUNS`` runs ended.
     """
     output: str | None = None
+    hang = ""
     for _ in range(SHELL_RUNS):
         try:
             output = _run(METADATA_SHELL, ["--snapshot", snapshot, *command], kind, 0, SHELL_LIMIT_S).stdout
         except subprocess.TimeoutExpired as hung:
             said = (hung.stderr or hung.stdout or b"nothing").decode(errors="replace").splitlines()
-            _hangs.append(f"{METADATA_SHELL} did not end within {SHELL_LIMIT_S:g} s; it last said: {said[-1]}")
+            hang = f"{METADATA_SHELL} did not end within {SHELL_LIMIT_S:g} s; it last said: {said[-1]}"
+            note_hang(hang)
         else:
             if until(output):
                 return output
     if output is None:
-        raise HungTool(_hangs[-1])
+        raise HungTool(hang)
     return output
-
-
-def take_hangs() -> list[str]:
-    """Return a line for each run that hung since the last call."""
-    taken = _hangs[:]
-    _hangs.clear()
-    return taken
 
 
 def _run(
