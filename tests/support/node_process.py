@@ -235,8 +235,11 @@ class NodeProcess:
         return self
 
     def pause(self) -> None:
-        """SIGSTOP: the process keeps its sockets and its memory and does nothing."""
+        """SIGSTOP: the process keeps its sockets and its memory. Returns once all of its threads have stopped."""
         self.signal(signal.SIGSTOP)
+        assert self.process is not None
+        # The threads of a JVM go on for some milliseconds, and longer on a busy machine: enough to respond once more.
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         self.is_paused = True
 
     def resume(self) -> None:
