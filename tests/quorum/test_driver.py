@@ -115,7 +115,7 @@ async def test_a_restart_finds_everything_in_a_new_epoch(tmp_path: Path) -> None
 async def test_a_cancelled_quorum_leaves_its_log_open_and_a_controlled_stop_closes_it(
     tmp_path: Path,
 ) -> None:
-    """Cancelling is the power cord: a node that dies does not get to write what makes the next start quicker."""
+    """A cancelled node does not shut down: it does not write the files that make the next start quicker."""
     directory = tmp_path / CLUSTER_METADATA_PARTITION
     for is_told in False, True:
         async with running(tmp_path) as (quorum, _):

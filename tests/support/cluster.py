@@ -130,7 +130,7 @@ class Cluster:
         self.nodes[node_id].kind = kind
 
     def kill(self) -> None:
-        """All that runs, by ``kill -9``."""
+        """Kill all running nodes with SIGKILL."""
         for node in self.nodes.values():
             node.kill()
 
@@ -144,7 +144,7 @@ class Cluster:
 def running_cluster(
     directory: Path, members: dict[int, Member], *, with_links: bool = False, **settings: str
 ) -> Iterator[Cluster]:
-    """A cluster, started; gone, whatever happens, when the block ends.
+    """Start a cluster. The end of the block kills it, also after an error.
 
     The last lines of each node are printed if the block fails, and in pytest always: it shows them only of a test that
     failed, and a fixture does not see that. Settings: dots written as underscores.

@@ -38,7 +38,7 @@ QUICK_LEASES: Mapping[str, str] = {
     "controller.quorum.fetch.timeout.ms": "600",
     "replica.lag.time.max.ms": "2000",
 }
-"""For tests that wait for others to be missed."""
+"""Short timeouts, for tests in which others notice that a node is gone."""
 
 
 @attrs.define(eq=False)
@@ -130,11 +130,11 @@ async def cluster_in(
         nursery.cancel_scope.cancel(reason="the test is over")
 
 
-async def until(so: Callable[[], bool], timeout_s: float = 30) -> None:
-    """Return once ``so``, which others bring about."""
+async def until(condition: Callable[[], bool], timeout_s: float = 30) -> None:
+    """Wait until ``condition()`` is true. Another task must make it true."""
 
     async def ask() -> bool:
-        return so()
+        return condition()
 
     await eventually(ask, timeout_s)
 

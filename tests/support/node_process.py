@@ -257,7 +257,7 @@ class NodeProcess:
         self.process.send_signal(number)
 
     def kill(self) -> None:
-        """``kill -9``: the power cord."""
+        """Kill the process group with SIGKILL."""
         if self.is_running:
             assert self.process is not None
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -277,7 +277,7 @@ class NodeProcess:
 
 @contextlib.contextmanager
 def running_node(directory: Path, kind: Kind = OURS, **settings: str) -> Iterator[NodeProcess]:
-    """A node that is gone, whatever happens, when the block ends. Settings: dots written as underscores."""
+    """Start a node. The end of the block kills it, also after an error. Settings: dots written as underscores."""
     node = NodeProcess(directory, {key.replace("_", "."): value for key, value in settings.items()}, kind=kind)
     try:
         yield node.start()

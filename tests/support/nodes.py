@@ -37,7 +37,7 @@ async def connected_to_controller(node: EmbeddedNode) -> AsyncIterator[Connectio
 
 @attrs.define
 class Running:
-    """A node with a connection to it. ``kill`` is the power cord; else it is stopped under control."""
+    """A node with a connection to it. ``kill`` ends it without a shutdown."""
 
     node: Node
     bound: Bound

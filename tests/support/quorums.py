@@ -25,7 +25,7 @@ CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 
 
 def identity(node_id: int = 1, *voters: Voter) -> Identity:
-    """That of ``node_id`` in a quorum of these voters; of node 1 alone if there are none."""
+    """Return the identity of ``node_id`` in a quorum of these voters; without any, node 1 is the only one."""
     known = {voter.node_id: voter for voter in voters or (Voter(1, "127.0.0.1", 1),)}
     return Identity(node_id, CLUSTER_ID, UUID(int=1000 + node_id), known, "CONTROLLER")
 
@@ -54,7 +54,7 @@ async def running(
     timing: Timing | None = None,
     **of_world: Any,
 ) -> AsyncIterator[tuple[Quorum, Metadata]]:
-    """A quorum of one that leads, and its metadata, replayed. Its end is the power cord."""
+    """Run a quorum of one that leads, and its metadata. The end of the block cancels it without a shutdown."""
     quorum = open_quorum(path, timing, **of_world)
     metadata = Metadata(quorum, World(**of_world), policy or SnapshotPolicy())
     async with trio.open_nursery() as nursery:
