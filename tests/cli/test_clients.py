@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import confluent_kafka as ck
 import pytest
+import trio
 from click.testing import CliRunner, Result
 
 from kraft.cli.main import cli
-from tests.support.eventually import eventually
+from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
+from kraft.messages.find_coordinator_request import FindCoordinatorRequest
+from kraft.messages.share_group_heartbeat_request import ShareGroupHeartbeatRequest
+from kraft.rpc.client import connect
+from kraft.wire.schema import Message
 from tests.support.node_process import free_ports, running_node
 
 Run = Callable[..., Result]
@@ -170,33 +174,43 @@ def test_groups_of_the_newer_types(tmp_path: Path) -> None:
             found: dict[str, Any] = json.loads(CliRunner(catch_exceptions=False).invoke(cli, command).output)
             return found
 
-        consumer = ck.Consumer(
-            {"bootstrap.servers": node.bootstrap_servers, "group.id": "readers", "group.protocol": "consumer"}
-        )
-        sharers = [
-            ck.ShareConsumer({"bootstrap.servers": node.bootstrap_servers, "group.id": "sharers"}) for _ in range(2)
-        ]
-        for member in (consumer, *sharers):
-            member.subscribe(["orders"])
-
-        def shared() -> bool:
-            for member in (consumer, *sharers):
-                member.poll(0.05)
-            return [len(described(group)["partitions"]) for group in ("readers", "sharers")] == [1, 2]
-
-        eventually(shared, 30)
+        trio.run(_join, node.bootstrap_servers)
         group = described("readers")
         assert (group["type"], group["state"], group["members"]) == ("consumer", "Stable", 1)
+        assert [each["member"] for each in group["partitions"]] == ["reader"]
         group = described("sharers")
         assert (group["type"], group["state"], group["members"]) == ("share", "Stable", 2)
-        assert len({each["member"] for each in group["partitions"]}) == 2
+        assert {each["member"] for each in group["partitions"]} == {"one", "two"}
         listed = CliRunner().invoke(cli, ["groups", "list", "-b", node.bootstrap_servers]).output.splitlines()
         assert [line.split() for line in listed[1:]] == [
             ["readers", "consumer", "Stable"],
             ["sharers", "share", "Stable"],
         ]
-        for member in (consumer, *sharers):
-            member.close()
+
+
+async def _join(bootstrap_servers: str) -> None:
+    """Send heartbeats of a member of ``readers`` and of two of ``sharers``, until each has the partition."""
+    host, _, port = bootstrap_servers.rpartition(":")
+    epochs, waiting = {"reader": 0, "one": 0, "two": 0}, {"reader", "one", "two"}
+    async with connect(host, int(port), client_id="test") as connection:
+        with trio.fail_after(30):
+            await connection.request(FindCoordinatorRequest(coordinator_keys=["readers"]))  # creates __consumer_offsets
+            while waiting:
+                for member in sorted(waiting):
+                    request: Message
+                    common = {"member_id": member, "member_epoch": epochs[member], "subscribed_topic_names": ["orders"]}
+                    if member == "reader":
+                        request = ConsumerGroupHeartbeatRequest(
+                            group_id="readers", rebalance_timeout_ms=60_000, topic_partitions=[], **common
+                        )
+                    else:
+                        request = ShareGroupHeartbeatRequest(group_id="sharers", **common)
+                    answer: Any = await connection.request(request)
+                    if not answer.error_code:
+                        epochs[member] = answer.member_epoch
+                        if answer.assignment is not None and answer.assignment.topic_partitions:
+                            waiting.remove(member)
+                await trio.sleep(0.05)
 
 
 def test_a_refused_part_hides_no_other(run: Run, topic: str) -> None:
