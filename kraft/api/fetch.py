@@ -31,7 +31,6 @@ beyond the offset, or ``max_wait_ms`` is over.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import partial
 
@@ -39,6 +38,7 @@ import attrs
 import trio
 
 from kraft.api.context import BrokerContext
+from kraft.api.partitions import READ_FAILURES, refusal_of
 from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.broker.fetch_session import AT_ONCE, Answered, FetchContext, TopicKey
@@ -53,7 +53,6 @@ from kraft.messages.fetch_response import (
     PartitionData,
 )
 from kraft.messages.registry import ApiKey
-from kraft.records.batch import CorruptBatch
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.channel import UNCOUNTED_ELEMENTS, Parked, Reply, Request
 from kraft.storage.open_files import OPEN_FILES
@@ -68,8 +67,6 @@ ROW = Api(
     permissions=((Operation.READ, Resource.TOPIC), (Operation.CLUSTER_ACTION, Resource.CLUSTER)),
     quota=Quota.FETCH,
 )
-
-logger = logging.getLogger("kraft.fetch")
 
 READ_COMMITTED = 1
 FLEXIBLE_VERSION = 12
@@ -193,7 +190,7 @@ class _Poll:
             partition = self._find(key, wanted)
             if _diverging(partition, wanted) is None:
                 return _length_of(self._records(partition, wanted, self._max_bytes, first=True))
-        except (KafkaError, OSError):
+        except READ_FAILURES:
             pass
         self._failed = True
         return 0
@@ -235,13 +232,8 @@ class _Poll:
         """Return the result of one partition. A file that cannot be read concerns this partition alone."""
         try:
             return self._served(key, wanted, left, counts=counts)
-        except KafkaError as refused:
-            return self._refused(key, wanted, refused)
-        except CorruptBatch as damage:
-            return self._refused(key, wanted, KafkaError(ErrorCode.CORRUPT_MESSAGE, str(damage)))
-        except OSError as failure:
-            logger.error("%s-%d: cannot read the log: %s", key.name or key.topic_id, wanted.partition, failure)
-            return self._refused(key, wanted, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
+        except READ_FAILURES as failure:
+            return self._refused(key, wanted, refusal_of(failure, f"{key.name or key.topic_id}-{wanted.partition}"))
 
     def _served(self, key: TopicKey, wanted: FetchPartition, left: int, *, counts: bool) -> PartitionData:
         partition = self._find(key, wanted)

@@ -1,11 +1,19 @@
-"""One answer for each partition that a request names, in slices."""
+"""One answer for each partition that a request names, in slices, and the error of one whose log cannot be read."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
+from kraft.records.batch import CorruptBatch
+from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.slices import Slices
+
+logger = logging.getLogger("kraft.replicas")
+
+READ_FAILURES = (KafkaError, CorruptBatch, OSError)
+"""The errors of a read of a partition's log. They concern this partition alone (``ReplicaManager.readFromLog``)."""
 
 
 class _Topic(Protocol):
@@ -39,3 +47,13 @@ async def answered(
         results.append(result(topic, answers))
         await slices.spend()
     return results
+
+
+def refusal_of(failure: KafkaError | CorruptBatch | OSError, name: str) -> KafkaError:
+    """Return the error of a partition whose log cannot be read. Log a line if its disk is the cause."""
+    if isinstance(failure, KafkaError):
+        return failure
+    if isinstance(failure, CorruptBatch):
+        return KafkaError(ErrorCode.CORRUPT_MESSAGE, str(failure))
+    logger.error("%s: cannot read the log: %s", name, failure)
+    return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)

@@ -25,6 +25,7 @@ import attrs
 import trio
 
 from kraft.api.context import BrokerContext
+from kraft.api.partitions import READ_FAILURES, refusal_of
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.api.share_requests import RENEWALS_VERSION, Acknowledgements, lock_timeout_ms, member_of, note_leader
 from kraft.broker.share.partition import Acquisition, SharePartition
@@ -177,8 +178,9 @@ class _SharePoll:
                     led.watch(woken)
                     stops.callback(led.unwatch, woken)
                     stops.callback(led.hosted.watch(woken))
+                available = self._available()
                 is_last = trio.current_time() >= deadline or any(each.error_code for each in self.data.values())
-                if self._available() >= self.message.min_bytes or is_last:
+                if available >= self.message.min_bytes or is_last:
                     await self._acquire()
                     if self.data or is_last:
                         return
@@ -207,17 +209,21 @@ class _SharePoll:
         self.data[where] = PartitionData(where[1], refused.code, refused.message, records=_NOTHING)
 
     def _available(self) -> int:
-        """Return the bytes that the partitions have, up to ``min_bytes``."""
+        """Return the bytes that the partitions have, up to ``min_bytes``. Refuse those that cannot be read."""
         size = 0
-        for led, core in self._loaded.values():
-            piece = self._piece(led, core, self.message.min_bytes)
+        for where, (led, core) in list(self._loaded.items()):
+            try:
+                piece = self._piece(led, core, self.message.min_bytes)
+            except READ_FAILURES as failure:
+                self._refuse(where, refusal_of(failure, led.hosted.name))
+                continue
             size += 0 if piece is None else len(piece)
             if size >= self.message.min_bytes:
                 break
         return size
 
     def _piece(self, led: LedSharePartition, core: SharePartition, max_bytes: int) -> FileSlice | None:
-        """Return what a member may acquire from the log; None for nothing or an error, which :meth:`_acquire` shows."""
+        """Return what a member may acquire from the log, None for nothing. Raises KafkaError, OSError."""
         log = led.hosted.log
         core.move_start(log.log_start_offset)
         offset, upper = core.next_fetch_offset(), self._upper(led)
@@ -241,8 +247,8 @@ class _SharePoll:
                 return
             try:
                 data = await self._acquire_one(where, led, core, left, records)
-            except KafkaError as refused:
-                self._refuse(where, refused)
+            except READ_FAILURES as failure:
+                self._refuse(where, refusal_of(failure, led.hosted.name))
                 continue
             if data is not None:
                 self.data[where] = data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -16,6 +17,7 @@ from kraft.messages.share_fetch_request import ShareFetchRequest
 from kraft.records.control import EndTransactionMarker
 from kraft.wire.errors import ErrorCode
 from tests.api.shares import ACCEPT, GROUP, REJECT, RELEASE, RENEW, ShareBroker, acquired_in, partition_in, share_broker
+from tests.support.held import TOPIC
 from tests.support.talk import batch
 
 NOTHING_TO_FETCH: dict[str, Any] = {"max_bytes": 0, "min_bytes": 0, "max_records": 0, "max_wait_ms": 0}
@@ -375,6 +377,20 @@ class TestRefusals:
         async with share_broker(tmp_path) as desk:
             response = await desk.member("m").fetch()
             assert partition_in(response).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+    async def test_a_file_that_cannot_be_read(self, tmp_path: Path, autojump_clock: object) -> None:
+        """``ReplicaManager.readFromLog`` has an error for each partition."""
+        async with share_broker(tmp_path, 2) as desk:
+            await desk.initialize(partitions=2)
+            for index in range(2):
+                desk.produce(b"a", index=index)
+                desk.broker.replicas.partitions[TOPIC][index].log.roll()
+            lost = desk.broker.replicas.partitions[TOPIC][0].log.segments[0]
+            lost.close()
+            os.unlink(lost.path)
+            response = await desk.member("m").fetch(0, 1)
+            assert partition_in(response, 0).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+            assert acquired_in(response, 1) == [(0, 0, 1)]
 
     async def test_a_renewal_fetches_nothing(self, tmp_path: Path, autojump_clock: object) -> None:
         async with share_broker(tmp_path) as desk:
