@@ -85,8 +85,8 @@ def command(
 ) -> int:
     """Print log segments, indexes, snapshots and checkpoints.
 
-    The exit status is 1 if a file is damaged, or missing, or cannot be read. As Kafka's tool, the command ignores files
-    of other kinds.
+    The exit status is 1 if a file is damaged, or missing, or cannot be read. Like Kafka's tool, the command ignores
+    files of other kinds.
     """
     decode = _decoder(decoder, print_data_log, key_decoder_class, value_decoder_class)
     printing = Printing(deep_iteration or decode is not None, decode, skip_record_metadata, max_bytes)

@@ -69,7 +69,7 @@ def main() -> None:
         sys.exit(130)
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
-            click.echo(f"Error: {error.filename or 'standard output'}: {error.strerror}", err=True)
+            click.echo(f"Error: {error.filename or 'standard output'}: {error.strerror or error}", err=True)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard what is still buffered
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)

@@ -29,7 +29,7 @@ GOLDEN = golden_traces()
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    """The exit status and stdout of the command. On a busy machine it also shows its progress, on stderr."""
+    """Return the exit status and stdout. On a busy machine the command also shows its progress, on stderr."""
     result = CliRunner().invoke(cli, ["simulate", *arguments], standalone_mode=False)
     if result.exception is not None:
         raise result.exception

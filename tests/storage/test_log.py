@@ -5,9 +5,6 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from uuid import UUID
 
@@ -224,82 +221,6 @@ def test_left_over_deletions_are_finished_at_the_next_start(tmp_path: Path) -> N
     assert log.log_start_offset == 2
 
 
-@contextmanager
-def _files_no_larger_than(limit: int) -> Iterator[None]:
-    """The kernel itself writes short and then fails, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def test_a_full_disk_leaves_the_log_as_it_was(tmp_path: Path) -> None:
-    log = open_log(tmp_path, config(index_interval_bytes=0))
-    for number in range(3):
-        append(log, batch([b"%d" % number]))
-    before, end = files(log), log.log_end_offset
-    with _files_no_larger_than(log.size + 10), pytest.raises(OSError, match="File too large"):
-        append(log, batch([b"too much"]))
-    assert files(log) == before
-    assert log.log_end_offset == end
-    append(log, batch([b"3"]))
-    assert values(log) == [b"0", b"1", b"2", b"3"]
-
-
-def test_an_index_that_cannot_grow_takes_the_batch_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = open_log(tmp_path, config(index_interval_bytes=0))
-    append(log, batch([b"0"]))
-    append(log, batch([b"1"], timestamp=2000))
-    before = files(log)
-
-    def full(offset: int, position: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(log.segments.active.index, "append", full)
-        with pytest.raises(OSError, match="No space left"):
-            append(log, batch([b"2"], timestamp=3000))
-    assert files(log) == before
-    append(log, batch([b"2"], timestamp=3000))
-    assert values(log) == [b"0", b"1", b"2"]
-
-
-def test_half_an_index_entry_is_taken_back(tmp_path: Path) -> None:
-    """A roll completes the time index of the old segment. If that fails, later entries must stay aligned."""
-    log = open_log(tmp_path, config())
-    append(log, batch([b"0"]))
-    time_index = log.segments.active.time_index
-    with _files_no_larger_than(5), pytest.raises(OSError, match="File too large"):
-        time_index.maybe_append(1000, 0)
-    assert os.stat(time_index.path).st_size == 0
-    log.roll()
-    assert time_index.is_sane()
-
-
-def test_an_epoch_that_could_not_be_written_is_written_with_the_next_append(tmp_path: Path) -> None:
-    log = open_log(tmp_path, config())
-    append(log, batch([b"0"]), epoch=1)
-    with _files_no_larger_than(0), pytest.raises(OSError, match="File too large"):
-        append(log, batch([b"1"]), epoch=2)
-    append(log, batch([b"1"]), epoch=2)
-    log.abandon()
-    assert open_log(tmp_path, config(), last_stop=LastStop.KILLED).epochs.entries == [(1, 0), (2, 1)]
-
-
-def test_an_append_stands_when_the_snapshot_after_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(path: str, data: bytes, *, durable: bool) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    log = open_log(tmp_path, config())
-    monkeypatch.setattr("kraft.storage.producers._BATCHES_BETWEEN_SNAPSHOTS", 1)
-    monkeypatch.setattr("kraft.storage.producers._BATCHES_PER_PRODUCER", 1)
-    monkeypatch.setattr("kraft.storage.producers.write_atomically", full)
-    append(log, batch([b"0"], producer_id=7, producer_epoch=0, base_sequence=0))
-    assert values(log) == [b"0"]
-
-
 def test_a_log_that_was_let_go_leaves_nothing_under_its_name(tmp_path: Path) -> None:
     """A new partition may have the name of a deleted one. A holder of the old log must not touch the new files."""
     log = open_log(tmp_path, config())
@@ -321,25 +242,6 @@ def test_after_a_failed_flush_the_log_is_never_closed_as_if_it_were_whole(tmp_pa
     log.failure = OSError(errno.EIO, "Input/output error")
     with pytest.raises(OSError, match="an earlier write failed"):
         log.close()
-
-
-def test_nothing_follows_an_append_that_could_not_be_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(fd: int, size: int) -> None:
-        raise OSError(errno.EIO, "Input/output error")
-
-    log = open_log(tmp_path, config())
-    append(log, batch([b"0"]))
-    with monkeypatch.context() as patch, _files_no_larger_than(log.size + 10):
-        patch.setattr("kraft.storage.segment.os.ftruncate", failing)
-        with pytest.raises(OSError, match="Input/output error"):
-            append(log, batch([b"too much"]))
-    with pytest.raises(OSError, match="an earlier write failed"):
-        append(log, batch([b"1"]))
-    assert values(log) == [b"0"]
-    log.abandon()
-    assert values(open_log(tmp_path, config(), last_stop=LastStop.KILLED)) == [b"0"]
 
 
 @pytest.mark.parametrize("stop", LastStop)
@@ -602,54 +504,3 @@ def test_a_stop_writes_the_producers_only_if_the_log_has_changed(tmp_path: Path)
     log.truncate_to(2, 0)
     log.close()
     assert len(open_log(tmp_path, config()).producers) == 1
-
-
-class TestFullDisk:
-    """The writes beside the segments fail."""
-
-    @pytest.fixture
-    def refusal(self, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-        def refuse(*arguments: object, **options: object) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        monkeypatch.setattr("kraft.storage.epochs.write_lines", refuse)
-        monkeypatch.setattr(Log, "roll", refuse)
-        return monkeypatch
-
-    def log(self, path: Path) -> Log:
-        log = open_log(path, config(retention_ms=1))
-        for number in range(3):
-            sent = batch([b"a"], producer_id=7, producer_epoch=0, base_sequence=number)
-            append(log, sent, epoch=number)
-            if number < 2:
-                log.roll()
-        return log
-
-    def test_a_truncation_forgets_the_producer_s_batches(self, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-        """Otherwise a later leader acknowledges a batch as a duplicate that no log has."""
-        log = self.log(tmp_path)
-        request.getfixturevalue("refusal")
-        with pytest.raises(OSError, match="No space left"):
-            log.truncate_to(1, 1000)
-        again = batch([b"a"], producer_id=7, producer_epoch=0, base_sequence=1)
-        (_, header) = next(iter_headers(again))
-        assert log.producers.check(header) is None
-        assert log.log_end_offset == 1
-
-    def test_retention_removes_what_needs_no_room(self, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-        log = self.log(tmp_path)
-        request.getfixturevalue("refusal")
-        assert log.delete_old_segments(now_ms=DAY_MS, high_watermark=3)
-        assert (log.log_start_offset, len(log.segments)) == (2, 1)
-        with pytest.raises(OSError, match="No space left"):
-            log.delete_old_segments(now_ms=DAY_MS, high_watermark=3)
-
-    def test_the_log_start_moves(self, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-        """DeleteRecords is how an operator makes room. The next start trims the epochs."""
-        log = self.log(tmp_path)
-        refusal = request.getfixturevalue("refusal")
-        log.delete_records(2)
-        assert (log.log_start_offset, log.epochs.entries) == (2, [(0, 0), (1, 1), (2, 2)])
-        refusal.undo()
-        log.close()
-        assert open_log(tmp_path, config(), start=2).epochs.entries == [(2, 2)]

@@ -142,7 +142,6 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "cli/test_shell.py": "cli.metadata_files cli.shell_text cli.shell_tree",
         "cli/test_storage.py": "cli.storage_info",
         "cli/test_transactions.py": "client.transaction_admin",
-        "node/test_command.py": "cli.node",
         "spark/pipeline/test_run.py": "cli.pipeline",
     },
     "parts of a simulated world, of a transcript, of a page, of an experiment": {

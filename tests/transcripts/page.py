@@ -3,6 +3,7 @@
 ``python -m tests.transcripts.page`` writes them. Lines of the prose stand for parts:
 
 - ``<!-- transcript NAME -->``: a transcript, folded under its title;
+- ``<!-- beginning NAME -->``: a transcript to the end of its first block;
 - ``<!-- example NAME -->``: the output of an example;
 - ``<!-- sequence NAME 2-5 -->``: the diagram of these blocks of a transcript;
 - ``<!-- NAME -->``: one of the parts below.
@@ -47,6 +48,8 @@ def render(text: str) -> str:
         kind, name, first, last = place.groups()
         if kind == "transcript":
             return transcript(name)
+        if kind == "beginning":
+            return beginning(name)
         if kind == "sequence":
             return sequence((HERE / f"{name}.txt").read_text(), int(first), int(last))
         return example(name) if kind == "example" else parts[kind]()
@@ -66,6 +69,12 @@ def transcript(name: str) -> str:
     return (
         f"<details><summary>{html.escape(title.removeprefix('# '))}</summary>\n\n```text\n{text}\n```\n\n</details>\n"
     )
+
+
+def beginning(name: str) -> str:
+    """A transcript to the end of its first block, with its title and explanation."""
+    head, first, *_ = (HERE / f"{name}.txt").read_text().split("\n\n")
+    return f"```text\n{head}\n\n{first}\n```"
 
 
 def example(name: str) -> str:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 import trio
+from click.testing import CliRunner
 
-from kraft.cli.main import main
+from kraft.cli.main import cli, main
 from kraft.client.blocking import BlockingCluster
 from kraft.client.cluster import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Cluster, open_cluster
 from kraft.client.consumer import Consumed, Consumer
@@ -289,3 +290,11 @@ def test_bad_input_is_one_line(
     assert exit.value.code == 1
     assert says in capsys.readouterr().err
     assert not (tmp_path / "x" / "raw_events").exists()
+
+
+@pytest.mark.parametrize("command", ["report", "compact"])
+def test_a_command_that_reads_makes_no_tables(tmp_path: Path, command: str) -> None:
+    result = CliRunner().invoke(cli, ["pipeline", command, "--into", str(tmp_path / "misspelled")])
+    assert result.exit_code == 1
+    assert "no such directory; kraft pipeline backfill makes tables" in result.output
+    assert not list(tmp_path.iterdir())
