@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 import pytest
 import trio
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Producer
 
 from kraft.messages.alter_client_quotas_request import AlterClientQuotasRequest, EntityData, EntryData, OpData
 from kraft.messages.alter_user_scram_credentials_request import (
@@ -26,6 +26,7 @@ from kraft.messages.incremental_alter_configs_request import (
 from kraft.rpc.client import connect
 from tests.support.apache_process import APACHE_4
 from tests.support.eventually import eventually
+from tests.support.librdkafka import Consumer
 from tests.support.node_process import NodeProcess
 
 _SETTINGS = {

@@ -11,6 +11,7 @@ from confluent_kafka import admin as cka
 
 from tests.clients.adapter import POLL_S, TIMEOUT_S, Client, Cluster, Group, Member, Message, OffsetSpec, Refused
 from tests.support.eventually import eventually
+from tests.support.librdkafka import Consumer
 
 T = TypeVar("T")
 
@@ -134,7 +135,7 @@ class Confluent(Client):
     def _consumer(self, group: str, **settings: object) -> Any:
         extra = {key.replace("_", "."): value for key, value in settings.items()}
         base = {"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
-        return ck.Consumer(self.settings | base | extra)
+        return Consumer(self.settings | base | extra)
 
     def consume(self, topic: str, count: int) -> list[Message]:
         found: list[Message] = []

@@ -15,6 +15,7 @@ from tests.clients.confluent import Confluent, ConfluentMember
 from tests.clients.features import each_client, not_offered
 from tests.clients.test_features import Polled, created, numbered
 from tests.support.eventually import eventually
+from tests.support.librdkafka import Consumer, ShareConsumer
 
 
 @each_client("consumer-protocol")
@@ -25,7 +26,7 @@ def test_a_member_of_the_consumer_protocol_joins_and_leaves(client: Client, topi
 
     def join() -> ConfluentMember:
         settings = {"group.id": group, "group.protocol": "consumer", "auto.offset.reset": "earliest"}
-        return ConfluentMember(ck.Consumer({**client.settings, **settings, "enable.auto.commit": False}), topic)
+        return ConfluentMember(Consumer({**client.settings, **settings, "enable.auto.commit": False}), topic)
 
     created(client, topic, partitions=4)
     polled = Polled()
@@ -54,7 +55,7 @@ def test_released_records_are_delivered_again_and_accepted_ones_are_not(client: 
         """Let a new member read until it has had each odd offset; return all that it got."""
         found: set[int] = set()
         settings: dict[str, Any] = {"group.id": group, "share.acknowledgement.mode": "explicit"}
-        with ck.ShareConsumer({**client.settings, **settings}) as consumer:
+        with closing(ShareConsumer({**client.settings, **settings})) as consumer:
             consumer.subscribe([topic])
 
             def poll() -> bool:

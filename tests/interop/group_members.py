@@ -12,11 +12,10 @@ from typing import Any
 import attrs
 import confluent_kafka as ck
 
-from tests.support.hangs import call_in_time
+from tests.support.librdkafka import Consumer, ShareConsumer
 from tests.support.writer import CLIENT
 
 POLL_S = 0.05
-CLOSE_LIMIT_S = 60.0
 MOST_RECORDS = 100
 COMMIT_EVERY = 10
 RELEASE_EVERY = 7
@@ -97,7 +96,7 @@ class Reader:
         self._join()
 
     def _join(self) -> None:
-        self._consumer = ck.Consumer(self._settings)
+        self._consumer = Consumer(self._settings)
         self._consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
 
     @property
@@ -168,7 +167,7 @@ class Reader:
             self._next.pop(each.partition, None)
 
     def close(self) -> None:
-        _close(self._consumer)
+        self._consumer.close()
 
 
 @attrs.define
@@ -208,7 +207,7 @@ class Sharer:
 
     def __init__(self, servers: str, group: str, topic: str, deliveries: Deliveries) -> None:
         settings: dict[str, Any] = {"bootstrap.servers": servers, "group.id": group}
-        self._consumer = ck.ShareConsumer({**CLIENT, **settings, "share.acknowledgement.mode": "explicit"})
+        self._consumer = ShareConsumer({**CLIENT, **settings, "share.acknowledgement.mode": "explicit"})
         self._consumer.subscribe([topic])
         self._shared = deliveries
 
@@ -244,11 +243,4 @@ class Sharer:
         self._shared.unsure |= accepted - answered
 
     def close(self) -> None:
-        _close(self._consumer)
-
-
-def _close(consumer: ck.Consumer | ck.ShareConsumer) -> None:
-    """Leave the group. librdkafka's call sometimes does not end after changes of the coordinator, though its group is
-    empty.
-    """
-    call_in_time(f"{type(consumer).__name__}.close of librdkafka", consumer.close, CLOSE_LIMIT_S)
+        self._consumer.close()

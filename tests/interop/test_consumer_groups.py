@@ -17,6 +17,7 @@ from tests.support.apache_process import APACHE_4
 from tests.support.apache_tool import CONSOLE_CONSUMER, CONSUMER_GROUPS, FEATURES, apache_tool
 from tests.support.cluster import QUICK_FAILOVER, Cluster, members, running_cluster
 from tests.support.eventually import eventually
+from tests.support.librdkafka import Consumer
 from tests.support.node_process import OURS
 
 pytestmark = pytest.mark.interop
@@ -54,7 +55,7 @@ class Reader:
     """A member. It keeps the records that it reads, and commits on request."""
 
     def __init__(self, cluster: Cluster, client_id: str, **settings: str) -> None:
-        self.consumer = ck.Consumer(
+        self.consumer = Consumer(
             {
                 "bootstrap.servers": cluster.bootstrap_servers,
                 "group.id": "g",

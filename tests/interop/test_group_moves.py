@@ -22,6 +22,7 @@ from tests.support.apache_process import APACHE_4
 from tests.support.apache_tool import SHARE_GROUPS, apache_tool
 from tests.support.cluster import QUICK_FAILOVER, Cluster, members, running_cluster
 from tests.support.leaders import KILL_EVERY, Crossings, changes_of_kind
+from tests.support.librdkafka import Consumer
 from tests.support.newer_groups import enable_newer_groups
 from tests.support.node_process import OURS
 from tests.support.replica_logs import assert_equal_replicas
@@ -120,7 +121,7 @@ def lags(cluster: Cluster) -> list[str]:
 
 
 def committed(servers: str, group: str) -> list[int]:
-    with closing(ck.Consumer({"bootstrap.servers": servers, "group.id": group})) as consumer:
+    with closing(Consumer({"bootstrap.servers": servers, "group.id": group})) as consumer:
         return [each.offset for each in consumer.committed([ck.TopicPartition(*each) for each in READ], LIMIT_S)]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Producer, TopicPartition
 
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.metrics import Registry
@@ -31,6 +31,7 @@ from kraft.zookeeper.znodes.topics import (
     state_path,
     topic_path,
 )
+from tests.support.librdkafka import Consumer
 from tests.support.zookeeper_era import APACHE, legacy_cluster
 from tests.support.zookeeper_process import ZooKeeperProcess
 

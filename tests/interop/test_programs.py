@@ -28,6 +28,7 @@ from tests.support.java_program import (
     running_programs,
     streams_jars,
 )
+from tests.support.librdkafka import Consumer
 from tests.support.node_process import OURS, NodeProcess, free_ports, running_node
 from tests.support.replica_logs import assert_equal_replicas
 from tests.support.transactional_state import (
@@ -327,16 +328,14 @@ def copied(target: NodeProcess) -> list[list[bytes]]:
 
 def positions(target: NodeProcess, group: str) -> list[int]:
     """The committed offsets of a group in the mirrored topic."""
-    with contextlib.closing(
-        ck.Consumer({"bootstrap.servers": target.bootstrap_servers, "group.id": group})
-    ) as consumer:
+    with contextlib.closing(Consumer({"bootstrap.servers": target.bootstrap_servers, "group.id": group})) as consumer:
         asked = [ck.TopicPartition(*each) for each in all_partitions(MIRRORED)]
         return [each.offset for each in consumer.committed(asked, LIMIT_S)]
 
 
 def commit(servers: str, group: str, offsets: Mapping[tuple[str, int], int]) -> None:
     """Commit offsets of a group without members."""
-    with contextlib.closing(ck.Consumer({"bootstrap.servers": servers, "group.id": group})) as consumer:
+    with contextlib.closing(Consumer({"bootstrap.servers": servers, "group.id": group})) as consumer:
         wanted = [ck.TopicPartition(*each, offset) for each, offset in offsets.items()]
         consumer.commit(offsets=wanted, asynchronous=False)
 

@@ -18,6 +18,7 @@ from tests.support.apache_process import APACHE_4
 from tests.support.cluster import QUICK_FAILOVER, Cluster, members, running_cluster
 from tests.support.eventually import eventually
 from tests.support.leaders import lead, leaders
+from tests.support.librdkafka import ShareConsumer
 from tests.support.newer_groups import enable_newer_groups
 from tests.support.node_process import OURS, Kind
 from tests.support.transactional_state import GROUP_OFFSETS
@@ -62,7 +63,7 @@ class Member:
 
     def __init__(self, servers: str) -> None:
         settings: dict[str, Any] = {"bootstrap.servers": servers, "group.id": "share"}
-        self._consumer = ck.ShareConsumer({**CLIENT, **settings, "share.acknowledgement.mode": "explicit"})
+        self._consumer = ShareConsumer({**CLIENT, **settings, "share.acknowledgement.mode": "explicit"})
         self._consumer.subscribe([SHARED[0]])
         self.offsets: list[int] = []
         self.errors: list[Any] = []

@@ -15,6 +15,7 @@ from tests.support.apache_process import APACHE_4
 from tests.support.apache_tool import FEATURES, apache_tool
 from tests.support.cluster import QUICK_FAILOVER, Cluster, members, running_cluster
 from tests.support.fetchers import QUICK_JVM, java_client, require
+from tests.support.librdkafka import Consumer
 from tests.support.node_process import OURS
 
 pytestmark = pytest.mark.interop
@@ -52,7 +53,7 @@ def create(cluster: Cluster, topic: str) -> None:
 def committed(cluster: Cluster, topic: str) -> dict[int, list[tuple[bytes, bytes]]]:
     """Return the keys and values of each partition that a consumer with ``read_committed`` reads."""
     options: dict[str, Any] = {"isolation.level": "read_committed", "enable.partition.eof": True, "group.id": "reader"}
-    consumer = ck.Consumer({"bootstrap.servers": cluster.bootstrap_servers, **options, "enable.auto.commit": False})
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap_servers, **options, "enable.auto.commit": False})
     consumer.assign([ck.TopicPartition(topic, partition, ck.OFFSET_BEGINNING) for partition in range(PARTITIONS)])
     read: dict[int, list[tuple[bytes, bytes]]] = {partition: [] for partition in range(PARTITIONS)}
     ended = set()
@@ -82,7 +83,7 @@ def test_the_epoch_of_a_java_producer_rises_with_each_transaction(cluster: Clust
     expected = [(transactional_id.encode(), b"%d" % number) for transactional_id in IDS for number in (0, 2)]
     assert committed(cluster, "orders") == dict.fromkeys(range(PARTITIONS), expected)
     for transactional_id in IDS:
-        group = ck.Consumer({"bootstrap.servers": cluster.bootstrap_servers, "group.id": transactional_id})
+        group = Consumer({"bootstrap.servers": cluster.bootstrap_servers, "group.id": transactional_id})
         assert [each.offset for each in group.committed([ck.TopicPartition("orders", 0)], LIMIT_S)] == [2]
         group.close()
 

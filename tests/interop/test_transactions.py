@@ -1,6 +1,7 @@
 """Transactions on brokers of both kinds: the coordinator and the leaders move between ours and Apache's.
 
-``KRAFT_TRANSACTION_MOVES=N`` moves them more often. Only moves of the transaction coordinator to the other kind count.
+``KRAFT_TRANSACTION_MOVES=N`` moves them more often; more than 20 need ``-o faulthandler_timeout=0``. Only moves of the
+transaction coordinator to the other kind count.
 """
 
 from __future__ import annotations

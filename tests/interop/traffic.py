@@ -9,6 +9,7 @@ import confluent_kafka as ck
 from confluent_kafka import admin as cka
 
 from tests.support.eventually import eventually
+from tests.support.librdkafka import Consumer
 
 TIMEOUT_S = 60.0
 ANSWER_TIMEOUT_S = 5.0
@@ -128,7 +129,7 @@ class Traffic:
     def assert_all_is_there(self, topic: str) -> None:
         """Everything that was written, each record once."""
         partitions = self.describe(topic)
-        consumer = ck.Consumer(self._settings(group_id="unused", enable_partition_eof=True, enable_auto_commit=False))
+        consumer = Consumer(self._settings(group_id="unused", enable_partition_eof=True, enable_auto_commit=False))
         consumer.assign([ck.TopicPartition(topic, number, ck.OFFSET_BEGINNING) for number in partitions])
         found: list[str] = []
         ended: set[int] = set()
@@ -148,7 +149,7 @@ class Traffic:
 
     def read_in_group(self, topic: str, group: str, count: int) -> list[str]:
         """The next ``count`` records of the group, committed."""
-        consumer = ck.Consumer(self._settings(group_id=group, auto_offset_reset="earliest", enable_auto_commit=False))
+        consumer = Consumer(self._settings(group_id=group, auto_offset_reset="earliest", enable_auto_commit=False))
         consumer.subscribe([topic])
         found: list[str] = []
 

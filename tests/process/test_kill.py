@@ -21,6 +21,7 @@ from confluent_kafka import admin as cka
 
 from tests.clients.requests import NO_SESSION, fetch_request
 from tests.support.eventually import eventually
+from tests.support.librdkafka import Consumer
 from tests.support.node_process import NodeProcess, running_node
 from tests.support.wire_client import wire_client
 
@@ -87,13 +88,13 @@ def retention_of(node: NodeProcess, topic: str) -> str:
 
 
 def commit(node: NodeProcess, group: str, topic: str, offset: int) -> None:
-    consumer = ck.Consumer(settings(node, group_id=group))
+    consumer = Consumer(settings(node, group_id=group))
     consumer.commit(offsets=[ck.TopicPartition(topic, 0, offset)], asynchronous=False)
     consumer.close()
 
 
 def committed(node: NodeProcess, group: str, topic: str) -> int:
-    consumer = ck.Consumer(settings(node, group_id=group))
+    consumer = Consumer(settings(node, group_id=group))
     (found,) = consumer.committed([ck.TopicPartition(topic, 0)], timeout=TIMEOUT_S)
     consumer.close()
     return int(found.offset)
@@ -101,7 +102,7 @@ def committed(node: NodeProcess, group: str, topic: str) -> int:
 
 def read_all(node: NodeProcess, topic: str) -> dict[tuple[int, int], bytes]:
     """Every record of the topic: (partition, offset) to value."""
-    consumer = ck.Consumer(settings(node, group_id="reader", enable_partition_eof=True))
+    consumer = Consumer(settings(node, group_id="reader", enable_partition_eof=True))
     consumer.assign([ck.TopicPartition(topic, partition, ck.OFFSET_BEGINNING) for partition in range(PARTITIONS)])
     found: dict[tuple[int, int], bytes] = {}
     ended: set[int] = set()

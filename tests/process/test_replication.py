@@ -17,6 +17,7 @@ from confluent_kafka import admin as cka
 
 from tests.support.cluster import BOTH, QUICK_FAILOVER, Cluster, Member, running_cluster
 from tests.support.eventually import eventually
+from tests.support.librdkafka import Consumer
 from tests.support.node_process import OURS
 from tests.support.replica_logs import assert_equal_replicas
 from tests.support.writer import CLIENT, Writer
@@ -65,7 +66,7 @@ def in_sync(admin: cka.AdminClient) -> list[set[int]]:
 def read(bootstrap_servers: str) -> list[list[int]]:
     """The numbers in each partition."""
     settings = {"bootstrap.servers": bootstrap_servers, "group.id": "unused", "enable.partition.eof": True}
-    consumer = ck.Consumer({**CLIENT, **settings, "enable.auto.commit": False})
+    consumer = Consumer({**CLIENT, **settings, "enable.auto.commit": False})
     consumer.assign([ck.TopicPartition(TOPIC, number, ck.OFFSET_BEGINNING) for number in range(PARTITIONS)])
     found: list[list[int]] = [[] for _ in range(PARTITIONS)]
     ended: set[int] = set()

@@ -10,6 +10,7 @@ import confluent_kafka as ck
 import pytest
 from confluent_kafka import admin as cka
 
+from tests.support.librdkafka import Consumer
 from tests.support.node_process import NodeProcess, running_node
 
 pytestmark = pytest.mark.feature("confluent-kafka", "transactions")
@@ -48,7 +49,7 @@ def producer(node: NodeProcess, transactional_id: str, **more: object) -> Any:
 def committed(node: NodeProcess, topic: str, partition: int = 0) -> list[bytes]:
     """The values that a consumer with ``isolation.level=read_committed`` reads, up to the last stable offset."""
     options = {"group_id": "reader", "isolation_level": "read_committed", "enable_partition_eof": True}
-    consumer = ck.Consumer(settings(node, **options, enable_auto_commit=False))
+    consumer = Consumer(settings(node, **options, enable_auto_commit=False))
     consumer.assign([ck.TopicPartition(topic, partition, ck.OFFSET_BEGINNING)])
     values = []
     while True:
@@ -84,7 +85,7 @@ def test_offsets_are_committed_with_their_transaction(node: NodeProcess) -> None
     """KIP-98 ``sendOffsetsToTransaction``: the offsets of an aborted transaction do not count."""
     create_topic(node, "in")
     create_topic(node, "out")
-    consumer = ck.Consumer(settings(node, group_id="g", enable_auto_commit=False))
+    consumer = Consumer(settings(node, group_id="g", enable_auto_commit=False))
     where = [ck.TopicPartition("in", 0)]
     writer = producer(node, "copier")
     for offset, end in ((1, writer.commit_transaction), (2, writer.abort_transaction)):

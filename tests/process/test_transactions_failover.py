@@ -1,6 +1,6 @@
 """Transactions on three brokers whose coordinator is killed, again and again, in the middle of them.
 
-``KRAFT_TRANSACTION_KILLS=N`` kills more often.
+``KRAFT_TRANSACTION_KILLS=N`` kills more often; more than 6 need ``-o faulthandler_timeout=0``.
 """
 
 from __future__ import annotations

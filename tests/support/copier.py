@@ -16,6 +16,7 @@ from typing import Any
 import confluent_kafka as ck
 
 from tests.support.eventually import eventually
+from tests.support.librdkafka import Consumer
 from tests.support.writer import CLIENT
 
 LIMIT_S = 60.0
@@ -54,7 +55,7 @@ class Copier:
     def __init__(self, bootstrap_servers: str, source: str, target: str, partitions: int) -> None:
         self._settings: dict[str, Any] = {"bootstrap.servers": bootstrap_servers, **CLIENT}
         consumer = {"group.id": GROUP, "enable.auto.commit": False, "isolation.level": "read_committed"}
-        self._consumer = ck.Consumer({**self._settings, **consumer})
+        self._consumer = Consumer({**self._settings, **consumer})
         self._source = source
         self._target = target
         self._partitions = partitions
@@ -75,7 +76,7 @@ class Copier:
             self._last.set()  # librdkafka may be in a call that takes long, so the thread is not joined
             return
         where = ck.TopicPartition(self._source, 0)
-        with contextlib.closing(ck.Consumer({**self._settings, "group.id": "unused"})) as consumer:
+        with contextlib.closing(Consumer({**self._settings, "group.id": "unused"})) as consumer:
             _, self._end = consumer.get_watermark_offsets(where, LIMIT_S)
         self._last.set()
         self._thread.join(2 * LIMIT_S)

@@ -12,6 +12,7 @@ from confluent_kafka import admin as cka
 from kafka.errors import KafkaError
 
 from tests.support.eventually import eventually
+from tests.support.librdkafka import Consumer
 from tests.support.writer import CLIENT
 
 TRANSACTION_STATE = "__transaction_state"
@@ -77,7 +78,7 @@ def assert_no_transaction_hangs(servers: str, partitions: Sequence[tuple[str, in
 def read_committed(bootstrap_servers: str, topic: str, partition: int) -> list[bytes]:
     """The values that a consumer with ``isolation.level=read_committed`` reads, up to the last stable offset."""
     options = {"group.id": "unused", "isolation.level": "read_committed", "enable.partition.eof": True}
-    consumer = ck.Consumer({"bootstrap.servers": bootstrap_servers, **CLIENT, **options, "enable.auto.commit": False})
+    consumer = Consumer({"bootstrap.servers": bootstrap_servers, **CLIENT, **options, "enable.auto.commit": False})
     consumer.assign([ck.TopicPartition(topic, partition, ck.OFFSET_BEGINNING)])
     values: list[bytes] = []
 
