@@ -22,7 +22,7 @@ from kraft.messages.sync_group_request import SyncGroupRequest, SyncGroupRequest
 from kraft.messages.sync_group_response import SyncGroupResponse
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
-from tests.support.clusters import eventually
+from tests.support.eventually import eventually_async
 
 PROTOCOLS = [JoinGroupRequestProtocol("range", b"subscription")]
 
@@ -38,8 +38,8 @@ async def coordinated(broker: Connection, group: str) -> None:
         response = await broker.request(HeartbeatRequest(group, 0, "nobody"))
         return response.error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
-    await eventually(is_found)
-    await eventually(is_loaded)
+    await eventually_async(is_found)
+    await eventually_async(is_loaded)
 
 
 def join_request(group: str, member_id: str = "", instance_id: str | None = None) -> JoinGroupRequest:

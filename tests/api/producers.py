@@ -8,7 +8,7 @@ from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.init_producer_id_request import InitProducerIdRequest
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
-from tests.support.clusters import eventually
+from tests.support.eventually import eventually_async
 
 _PASSING = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -25,7 +25,7 @@ async def has_transactions(broker: Connection, transactional_id: str) -> None:
         response = await broker.request(FindCoordinatorRequest(key_type=1, coordinator_keys=[transactional_id]), 4)
         return not response.coordinators[0].error_code
 
-    await eventually(is_found)
+    await eventually_async(is_found)
 
 
 async def settled(broker: Connection, request: Any, version: int | None = None) -> Any:
@@ -36,7 +36,7 @@ async def settled(broker: Connection, request: Any, version: int | None = None) 
         responses.append(await broker.request(request, version))
         return responses[-1].error_code not in _PASSING
 
-    await eventually(is_settled)
+    await eventually_async(is_settled)
     return responses[-1]
 
 

@@ -33,7 +33,8 @@ from kraft.rpc.server import Service, serve
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.schema import Message
 from kraft.world.world import World
-from tests.support.quorums import CLUSTER_ID, identity
+from tests.support.cluster_id import CLUSTER_ID
+from tests.support.quorums import identity
 
 #: No process listens there.
 VOTER_1, VOTER_2 = Voter(1, "127.0.0.1", 1), Voter(2, "127.0.0.1", 2)

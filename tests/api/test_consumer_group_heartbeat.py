@@ -9,7 +9,7 @@ from kraft.messages.update_features_request import FeatureUpdateKey, UpdateFeatu
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
 from tests.api.groups import coordinated
-from tests.support.clusters import eventually
+from tests.support.eventually import eventually_async
 
 GROUP = "g"
 
@@ -73,7 +73,7 @@ async def test_a_member_that_subscribes_by_an_expression_gets_the_topics(own: Co
         assert told.error_code == 0
         return told.assignment is not None and [each.partitions for each in told.assignment.topic_partitions] == [[0]]
 
-    await eventually(has_topic)
+    await eventually_async(has_topic)
     (described,) = (await own.request(ConsumerGroupDescribeRequest([GROUP]))).groups
     assert [member.subscribed_topic_regex for member in described.members] == ["ord.*"]
 

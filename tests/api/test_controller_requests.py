@@ -36,7 +36,7 @@ from kraft.rpc.client import connect
 from kraft.wire.errors import ErrorCode
 from kraft.wire.schema import Message
 from tests.api.serving import Serving
-from tests.support.quorums import CLUSTER_ID
+from tests.support.cluster_id import CLUSTER_ID
 
 OFFERED_HERE = OFFERED[ListenerType.CONTROLLER]
 ALL = {*HANDLERS, *HANDLERS_IN_STEPS}

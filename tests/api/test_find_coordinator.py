@@ -22,9 +22,10 @@ from kraft.wire.errors import ErrorCode
 from tests.api.test_metadata import ask
 from tests.coordination.creation import creation
 from tests.coordination.desk import topic_records
-from tests.support.clusters import QUICK_LEASES, cluster_in, eventually
+from tests.support.eventually import eventually_async
 from tests.support.held import broker_in, registration, serving
 from tests.support.nodes import connected
+from tests.support.trio_cluster import QUICK_LEASES, cluster_in
 
 
 def _find(key: str, key_type: int, version: int) -> FindCoordinatorRequest:
@@ -50,7 +51,7 @@ async def test_the_first_request_creates_the_offsets_topic() -> None:
             response = await broker.request(FindCoordinatorRequest(coordinator_keys=["g", "h", ""]), 4)
             return [each.error_code for each in response.coordinators] == [0, 0, 0]
 
-        await eventually(are_found)
+        await eventually_async(are_found)
         (topic,) = (await ask(broker, None)).topics
         assert (topic.name, topic.is_internal, len(topic.partitions)) == ("__consumer_offsets", True, 4)
 
@@ -118,7 +119,7 @@ async def test_a_lost_controller_delays_no_request(tmp_path: Path) -> None:
         async def exist() -> bool:
             return {"orders", "__consumer_offsets"} <= {each.name for each in (await ask(broker, None)).topics}
 
-        await eventually(exist)
+        await eventually_async(exist)
 
 
 SHARE_PARTITION = "g:AAAAAAAAAAAAAAAAAAAAAQ:3"
@@ -150,4 +151,4 @@ async def test_a_share_partition_has_a_coordinator(broker: Connection) -> None:
         response = await broker.request(_find(SHARE_PARTITION, 2, 6), 6)
         return bool(response.coordinators[0].error_code == ErrorCode.NONE)
 
-    await eventually(found)
+    await eventually_async(found)

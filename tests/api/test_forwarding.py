@@ -24,8 +24,9 @@ from kraft.rpc.channel import CLOSE, ConnectionInfo, Parked, Request
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
-from tests.support.clusters import cluster_in, eventually
+from tests.support.eventually import eventually_async
 from tests.support.talk import batch, produce, topic_id_of
+from tests.support.trio_cluster import cluster_in
 
 MESSAGE = CreateTopicsRequest()
 CLIENT = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "192.0.2.7", 5123, "192.0.2.7:5123")
@@ -150,4 +151,4 @@ async def test_the_response_comes_when_the_broker_has_applied_all_that_it_knows_
                 assert code in (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER)
                 return not code
 
-            assert await eventually(written)
+            assert await eventually_async(written)

@@ -12,7 +12,7 @@ from kraft.rpc.client import Connection
 from kraft.testing import EmbeddedCluster, embedded_node
 from kraft.wire.errors import ErrorCode
 from kraft.wire.uuids import ZERO_UUID
-from tests.support.clusters import eventually
+from tests.support.eventually import eventually_async
 from tests.support.nodes import connected
 from tests.support.talk import topic_id_of
 
@@ -90,7 +90,7 @@ async def created(broker: Connection, name: str, version: int = 13) -> MetadataR
         (topic,) = (await ask(broker, name, version=version, create_topics=True)).topics
         return None if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else topic
 
-    topic = await eventually(attempt)
+    topic = await eventually_async(attempt)
     assert topic is not None
     return topic
 

@@ -33,7 +33,8 @@ from kraft.records.batch import iter_headers
 from kraft.rpc.client import connect
 from kraft.wire.errors import ErrorCode
 from tests.api.serving import VOTER_2, Serving
-from tests.support.quorums import CLUSTER_ID, append, identity
+from tests.support.cluster_id import CLUSTER_ID
+from tests.support.quorums import append, identity
 
 KEYS = {
     VoteRequest: ApiKey.VOTE,

@@ -28,7 +28,7 @@ from kraft.messages.update_features_request import FeatureUpdateKey, UpdateFeatu
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
 from tests.api.groups import coordinated
-from tests.support.clusters import eventually
+from tests.support.eventually import eventually_async
 
 GROUP = "g"
 TOPIC = "orders"
@@ -82,7 +82,7 @@ async def test_a_member_joins_shares_a_partition_and_is_described(own: Connectio
             shared = [topic.partitions for topic in told.assignment.topic_partitions]
         return shared == [[0]]
 
-    await eventually(has_partition)
+    await eventually_async(has_partition)
     first, second = (await own.request(ShareGroupDescribeRequest([GROUP, "x", GROUP], True))).groups
     assert (first.group_state, [member.member_id for member in first.members]) == ("Stable", ["m"])
     assert first.authorized_operations > 0

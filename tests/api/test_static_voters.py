@@ -21,8 +21,9 @@ from kraft.testing import embedded_node
 from kraft.wire.errors import ErrorCode
 from kraft.wire.uuids import ZERO_UUID
 from tests.api.serving import VOTER_1, VOTER_2, Serving
+from tests.support.cluster_id import CLUSTER_ID
 from tests.support.nodes import connected, connected_to_controller
-from tests.support.quorums import CLUSTER_ID, identity
+from tests.support.quorums import identity
 
 Change = Callable[..., Any]
 

@@ -16,7 +16,7 @@ from kraft.messages.list_transactions_request import ListTransactionsRequest
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
 from tests.api.producers import has_transactions, initialized, settled
-from tests.support.clusters import eventually
+from tests.support.eventually import eventually_async
 
 
 async def added(
@@ -103,7 +103,7 @@ async def test_a_transaction_ends(
         state = "CompleteCommit" if commits else "CompleteAbort"
         return await described(broker, f"id-{new_name}") == (0, state, producer[0], {})
 
-    await eventually(is_complete)
+    await eventually_async(is_complete)
     if commits:
         ended = await broker.request(EndTxnRequest(f"id-{new_name}", *producer, committed=False), version)
         assert ended.error_code == ErrorCode.INVALID_TXN_STATE

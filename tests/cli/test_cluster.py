@@ -15,7 +15,8 @@ from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
 from kraft.messages.unregister_broker_response import UnregisterBrokerResponse
 from kraft.wire.errors import ErrorCode
 from tests.support.apache_tool import CLUSTER, apache_tool
-from tests.support.stub_cluster import CLUSTER_ID, Answers, StubCluster, stub_cluster
+from tests.support.cluster_id import CLUSTER_ID
+from tests.support.stub_cluster import Answers, StubCluster, stub_cluster
 
 BROKERS = [
     DescribeClusterBroker(12345, "a-long-host-name.example.org", 9, "rack-with-a-long-name", is_fenced=True),

@@ -21,8 +21,8 @@ from click.testing import CliRunner
 from kraft.cli.main import cli
 from kraft.cli.produce import split_line
 from tests.client.talk import TOPIC, lead_a_topic, servers_of
-from tests.support.clusters import QUICK_LEASES, cluster_in
 from tests.support.node_process import environment, running_node
+from tests.support.trio_cluster import QUICK_LEASES, cluster_in
 
 TIMEOUT_S = 60
 # A process that makes the terminal that it is given as stdin its own, so that Ctrl-C there is a signal to it.

@@ -20,8 +20,9 @@ from kraft.messages.registry import ApiKey
 from kraft.records.record import Record, encode_batch
 from kraft.testing.embedded import EmbeddedNode, embedded_node
 from kraft.wire.errors import ErrorCode
-from tests.support import clusters
+from tests.support.eventually import eventually_async
 from tests.support.node_process import free_ports
+from tests.support.trio_cluster import TrioCluster
 
 TOPIC = "orders"
 
@@ -77,11 +78,11 @@ async def relayed_node() -> AsyncIterator[tuple[Relay, str]]:
         nursery.cancel_scope.cancel()
 
 
-async def lead_a_topic(brokers: clusters.Cluster, partitions: int = 1) -> int:
+async def lead_a_topic(brokers: TrioCluster, partitions: int = 1) -> int:
     """Create the topic with a replica on every broker. Return the leader of its partition 0."""
     wanted = CreatableTopic(name=TOPIC, num_partitions=partitions, replication_factor=len(brokers.members))
     async with open_cluster(servers_of(brokers)) as cluster:
-        await clusters.eventually(lambda: is_created(cluster, wanted))
+        await eventually_async(lambda: is_created(cluster, wanted))
 
         async def leader() -> int:
             """0, which is no broker, as long as none is known."""
@@ -89,7 +90,7 @@ async def lead_a_topic(brokers: clusters.Cluster, partitions: int = 1) -> int:
             led = {each.partition_index: each.leader_id for each in topic.partitions if each.leader_id > 0}
             return led[0] if len(led) == partitions else 0
 
-        return await clusters.eventually(leader)
+        return await eventually_async(leader)
 
 
 async def is_created(cluster: Cluster, wanted: CreatableTopic) -> bool:
@@ -105,7 +106,7 @@ async def is_created(cluster: Cluster, wanted: CreatableTopic) -> bool:
     return True
 
 
-def servers_of(brokers: clusters.Cluster) -> str:
+def servers_of(brokers: TrioCluster) -> str:
     return ",".join(f"127.0.0.1:{member.port}" for member in brokers.members.values())
 
 

@@ -13,7 +13,7 @@ from kraft.client.retry import GaveUp
 from kraft.messages.fetch_response import PartitionData
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.client.talk import TOPIC, FakeCluster, batch, lead_a_topic, log, relayed_node, servers_of
-from tests.support.clusters import QUICK_LEASES, cluster_in
+from tests.support.trio_cluster import QUICK_LEASES, cluster_in
 
 
 @pytest.mark.parametrize("is_killed", [False, True], ids=["stopped", "killed"])

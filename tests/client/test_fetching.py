@@ -15,7 +15,7 @@ from kraft.records.control import ControlType, control_record
 from kraft.records.record import encode_batch
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.client.talk import TOPIC, FakeCluster, batch, lead_a_topic, log, servers_of
-from tests.support.clusters import QUICK_LEASES, cluster_in
+from tests.support.trio_cluster import QUICK_LEASES, cluster_in
 
 COMMITTED = IsolationLevel.READ_COMMITTED
 

@@ -35,9 +35,9 @@ from kraft.records.record import Record, encode_batch
 from kraft.testing.embedded import embedded_node
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import METADATA_TOPIC_ID
-from tests.support.clusters import QUICK_LEASES, cluster_in
 from tests.support.node_process import free_ports
 from tests.support.stub_cluster import stub_cluster
+from tests.support.trio_cluster import QUICK_LEASES, cluster_in
 
 EPOCH = 7
 LEADER = 2

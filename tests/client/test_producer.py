@@ -20,7 +20,7 @@ from kraft.messages.produce_response import PartitionProduceResponse, ProduceRes
 from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.client.talk import TOPIC, lead_a_topic, relayed_node, values
-from tests.support.clusters import QUICK_LEASES, cluster_in
+from tests.support.trio_cluster import QUICK_LEASES, cluster_in
 
 
 @pytest.fixture

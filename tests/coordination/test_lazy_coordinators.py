@@ -20,7 +20,7 @@ from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
 from tests.coordination.desk import settle
-from tests.support.clusters import eventually
+from tests.support.eventually import eventually_async
 from tests.support.held import Broker, broker_in, leader_in, registration
 
 STATE_ID = UUID(int=78)
@@ -80,7 +80,7 @@ async def test_a_broker_that_serves_clients_makes_them(tmp_path: Path) -> None:
         async def is_made() -> bool:
             return any(name.name == "NumGroups" for name, _ in lazy.registry)
 
-        await eventually(is_made)
+        await eventually_async(is_made)
         nursery.cancel_scope.cancel()
 
 

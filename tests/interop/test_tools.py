@@ -27,8 +27,9 @@ from tests.support.apache_tool import (
     metadata_shell,
 )
 from tests.support.cluster import Cluster, members, running_cluster
+from tests.support.cluster_id import CLUSTER_ID
 from tests.support.eventually import eventually
-from tests.support.node_process import CLUSTER_ID, OURS, Ours, running_node
+from tests.support.node_process import OURS, Ours, running_node
 from tests.support.quorum_view import METADATA_TOPIC, MetadataLogFiles, wait_for_leader
 
 pytestmark = pytest.mark.interop

@@ -34,10 +34,11 @@ from kraft.storage.directory import LogDirectory
 from kraft.storage.format import format_directories
 from kraft.storage.snapshot import write_snapshot
 from kraft.wire.codec import encode
+from tests.support.cluster_id import CLUSTER_ID
 from tests.support.eventually import eventually
 from tests.support.metadata_logs import append_records, open_log
 from tests.support.node_process import NodeProcess, free_ports
-from tests.support.nodes import CLUSTER_ID, node_in
+from tests.support.nodes import node_in
 from tests.support.talk import batch, create, fetch_request, produce
 
 TOPIC = "orders"

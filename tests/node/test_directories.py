@@ -14,7 +14,8 @@ from kraft.storage.format import format_directories
 from kraft.storage.node_directories import open_directories
 from kraft.storage.snapshot import snapshot_batches
 from kraft.testing.embedded import SETTINGS
-from tests.support.nodes import CLUSTER_ID, node_in
+from tests.support.cluster_id import CLUSTER_ID
+from tests.support.nodes import node_in
 from tests.support.talk import create, end_offset
 
 TOPIC = "orders"

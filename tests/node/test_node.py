@@ -37,9 +37,10 @@ from kraft.storage.node_directories import open_directories
 from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS
 from kraft.world.steps import StepSampler
-from tests.support.clusters import eventually
+from tests.support.cluster_id import CLUSTER_ID
+from tests.support.eventually import eventually_async
 from tests.support.node_process import free_ports
-from tests.support.nodes import CLUSTER_ID, connected, connected_to_controller, node_in
+from tests.support.nodes import connected, connected_to_controller, node_in
 from tests.support.talk import EARLIEST, batch, create, end_offset, list_offset, produce, topic_id_of, values
 
 SMALL_QUEUE = {"num.io.threads": "1", "queued.max.requests": "1"}
@@ -167,7 +168,7 @@ async def test_metrics_are_served_while_there_is_no_quorum(tmp_path: Path) -> No
                 except urllib.error.URLError:
                     return ""
 
-            assert "kafka_server_raft_metrics_current_leader -1.0" in await eventually(served)
+            assert "kafka_server_raft_metrics_current_leader -1.0" in await eventually_async(served)
             nursery.cancel_scope.cancel()
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from kraft.rpc.client import Connection, Disconnected, connect
-from tests.support.clusters import eventually as answer_of
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, eventually_async
 from tests.support.node_process import NodeProcess
 from tests.support.talk import batch, create, fetch_request, produce, values
 
@@ -70,7 +69,7 @@ async def test_idle_connections_leave_files_for_a_new_topic(node: NodeProcess) -
         except (OSError, Disconnected):  # the node has not seen yet that the others closed
             return []
 
-    assert await answer_of(read) == [b"record"]
+    assert await eventually_async(read) == [b"record"]
     assert node.stop() == 0
 
 

@@ -36,7 +36,7 @@ from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS as EMBEDDED
 from kraft.world.world import World
 from tests.storage.logs import append, config, values
-from tests.support.clusters import until
+from tests.support.eventually import until
 from tests.support.held import TOPIC_ID, Broker, broker_in, registration, topic
 
 TOPIC = "latest"

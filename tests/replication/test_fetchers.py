@@ -48,7 +48,7 @@ from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode
 from kraft.wire.varint import Buffer
 from kraft.world.clock import Clock
-from tests.support.clusters import until
+from tests.support.eventually import until
 from tests.support.held import TOPIC_ID, Broker, broker_in, registration, topic
 
 LEADER, HEIR, FOLLOWER = 1, 3, 2

@@ -23,7 +23,7 @@ from kraft.replication.isr import InSyncReplicas
 from kraft.replication.metrics import declare_replica_metrics
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
-from tests.support.clusters import until
+from tests.support.eventually import until
 from tests.support.held import TOPIC_ID, Broker, broker_in, registration, topic
 from tests.support.talk import batch
 

@@ -37,8 +37,9 @@ from kraft.replication.isr import InSyncReplicas
 from kraft.replication.partition import HostedPartition
 from kraft.rpc.client import MAX_RESPONSE_BYTES, Connection
 from kraft.wire.errors import ErrorCode
-from tests.support.clusters import FETCH_WAIT_MS, QUICK_LEASES, Cluster, Member, cluster_in, eventually, until
+from tests.support.eventually import eventually_async, until
 from tests.support.talk import EARLIEST, LATEST, batch, fetch, list_offset, produce, topic_id_of, values
+from tests.support.trio_cluster import FETCH_WAIT_MS, QUICK_LEASES, TrioCluster, TrioNode, cluster_in
 
 TOPIC = "topic"
 QUICK_LAG = {"replica.lag.time.max.ms": "2000"}
@@ -46,7 +47,7 @@ NO_LAG = {"replica.lag.time.max.ms": "60000"}
 """So long that a held-up follower stays in sync."""
 
 
-async def create(cluster: Cluster, replicas: int = 3, **configs: str) -> int:
+async def create(cluster: TrioCluster, replicas: int = 3, **configs: str) -> int:
     """Create the topic, of one partition. Return its leader."""
     settings = [CreatableTopicConfig(name=name.replace("_", "."), value=value) for name, value in configs.items()]
     topic = CreatableTopic(name=TOPIC, num_partitions=1, replication_factor=replicas, configs=settings)
@@ -61,18 +62,18 @@ async def create(cluster: Cluster, replicas: int = 3, **configs: str) -> int:
     return leader
 
 
-def hosted(cluster: Cluster, node_id: int) -> HostedPartition | None:
+def hosted(cluster: TrioCluster, node_id: int) -> HostedPartition | None:
     replicas = cluster.replicas(node_id)
     return None if replicas is None else replicas.partitions.get(TOPIC, {}).get(0)
 
 
-def partition(cluster: Cluster, node_id: int) -> HostedPartition:
+def partition(cluster: TrioCluster, node_id: int) -> HostedPartition:
     found = hosted(cluster, node_id)
     assert found is not None
     return found
 
 
-def leader_of(cluster: Cluster) -> int | None:
+def leader_of(cluster: TrioCluster) -> int | None:
     """The broker with the newest leadership. One that was cut off may still have an older one."""
     leading = [
         (each.state.leader_epoch, node_id)
@@ -82,18 +83,18 @@ def leader_of(cluster: Cluster) -> int | None:
     return max(leading)[1] if leading else None
 
 
-def isr_of(cluster: Cluster) -> set[int]:
+def isr_of(cluster: TrioCluster) -> set[int]:
     leader = leader_of(cluster)
     leadership = None if leader is None else partition(cluster, leader).leadership
     return set() if leadership is None else set(leadership.isr)
 
 
-def log_bytes(cluster: Cluster, node_id: int) -> bytes:
+def log_bytes(cluster: TrioCluster, node_id: int) -> bytes:
     directory = cluster.members[node_id].directory / f"{TOPIC}-0"
     return b"".join(path.read_bytes() for path in sorted(directory.glob("*.log")))
 
 
-async def until_equal(cluster: Cluster, *node_ids: int) -> None:
+async def until_equal(cluster: TrioCluster, *node_ids: int) -> None:
     """Wait until each log has the same bytes, with a high watermark at its end."""
 
     def equal() -> bool:
@@ -105,14 +106,14 @@ async def until_equal(cluster: Cluster, *node_ids: int) -> None:
     await until(equal)
 
 
-async def write(cluster: Cluster, leader: int, *records: bytes, acks: int = -1) -> int:
+async def write(cluster: TrioCluster, leader: int, *records: bytes, acks: int = -1) -> int:
     """Produce one batch; the error code."""
     async with cluster.connected(leader) as broker:
         answer = await produce(broker, TOPIC, batch(*records), acks=acks)
     return answer.error_code
 
 
-async def write_in_sync(cluster: Cluster, leader: int, record: bytes) -> int:
+async def write_in_sync(cluster: TrioCluster, leader: int, record: bytes) -> int:
     """As ``write``, and again after NOT_ENOUGH_REPLICAS, as producers do: a refused batch is in no log.
 
     On a busy machine a replica may be out of sync for a moment.
@@ -122,10 +123,10 @@ async def write_in_sync(cluster: Cluster, leader: int, record: bytes) -> int:
         code = await write(cluster, leader, record)
         return [] if code == ErrorCode.NOT_ENOUGH_REPLICAS else [code]
 
-    return (await eventually(answered))[0]
+    return (await eventually_async(answered))[0]
 
 
-async def read(cluster: Cluster, leader: int) -> list[bytes | None]:
+async def read(cluster: TrioCluster, leader: int) -> list[bytes | None]:
     async with cluster.connected(leader) as broker:
         return await values(broker, TOPIC)
 
@@ -290,10 +291,10 @@ async def test_too_few_replicas(tmp_path: Path) -> None:
         assert await read(cluster, present) == [b"a"]
         await cluster.start(gone)
         await until(lambda: isr_of(cluster) == {1, 2, 3})
-        assert await eventually(lambda: _reads(cluster, [b"a", b"c"]))
+        assert await eventually_async(lambda: _reads(cluster, [b"a", b"c"]))
 
 
-async def _reads(cluster: Cluster, expected: list[bytes]) -> bool:
+async def _reads(cluster: TrioCluster, expected: list[bytes]) -> bool:
     leader = leader_of(cluster)
     return leader is not None and await read(cluster, leader) == expected
 
@@ -326,7 +327,7 @@ async def test_a_follower_far_behind_begins_where_the_leader_does(tmp_path: Path
         assert (behind.log.log_start_offset, behind.log.log_end_offset) == (6, 9)
 
 
-async def delete_records(cluster: Cluster, leader: int, offset: int, timeout_ms: int = 10_000) -> tuple[int, int]:
+async def delete_records(cluster: TrioCluster, leader: int, offset: int, timeout_ms: int = 10_000) -> tuple[int, int]:
     topic = DeleteRecordsTopic(name=TOPIC, partitions=[DeleteRecordsPartition(partition_index=0, offset=offset)])
     async with cluster.connected(leader) as broker:
         response = await broker.request(DeleteRecordsRequest(topics=[topic], timeout_ms=timeout_ms))
@@ -366,23 +367,23 @@ async def test_committed_offsets_move_with_their_coordinator(tmp_path: Path) -> 
     settings = {**QUICK_LEASES, "offsets.topic.replication.factor": "3"}
     async with cluster_in(tmp_path, settings) as cluster:
         await create(cluster)
-        first = await eventually(lambda: coordinator(cluster, 1))
-        assert await eventually(lambda: commit(cluster, first, 42))
+        first = await eventually_async(lambda: coordinator(cluster, 1))
+        assert await eventually_async(lambda: commit(cluster, first, 42))
         await cluster.members[first].kill()
         asked = first % 3 + 1
-        second = await eventually(lambda: coordinator(cluster, asked, other_than=first))
-        assert await eventually(lambda: committed(cluster, second)) == 42
-        assert await eventually(lambda: commit(cluster, second, 43))
+        second = await eventually_async(lambda: coordinator(cluster, asked, other_than=first))
+        assert await eventually_async(lambda: committed(cluster, second)) == 42
+        assert await eventually_async(lambda: commit(cluster, second, 43))
 
 
-async def coordinator(cluster: Cluster, asked: int, other_than: int = -1) -> int | None:
+async def coordinator(cluster: TrioCluster, asked: int, other_than: int = -1) -> int | None:
     async with cluster.connected(asked) as broker:
         response = await broker.request(FindCoordinatorRequest(coordinator_keys=["group"]))
     found = response.coordinators[0]
     return found.node_id if found.error_code == 0 and found.node_id != other_than else None
 
 
-async def commit(cluster: Cluster, node_id: int, offset: int) -> bool:
+async def commit(cluster: TrioCluster, node_id: int, offset: int) -> bool:
     where = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
     topic = OffsetCommitRequestTopic(name=TOPIC, partitions=[where])
     async with cluster.connected(node_id) as broker:
@@ -390,7 +391,7 @@ async def commit(cluster: Cluster, node_id: int, offset: int) -> bool:
     return bool(response.topics[0].partitions[0].error_code == 0)
 
 
-async def committed(cluster: Cluster, node_id: int) -> int | None:
+async def committed(cluster: TrioCluster, node_id: int) -> int | None:
     group = OffsetFetchRequestGroup(group_id="group", topics=[OffsetFetchRequestTopics(TOPIC, partition_indexes=[0])])
     async with cluster.connected(node_id) as broker:
         response = await broker.request(OffsetFetchRequest(groups=[group]), 9)
@@ -399,7 +400,7 @@ async def committed(cluster: Cluster, node_id: int) -> int | None:
 
 
 async def as_follower(
-    cluster: Cluster, leader: int, follower: int, offset: int, *, broker_epoch: int, leader_epoch: int = -1
+    cluster: TrioCluster, leader: int, follower: int, offset: int, *, broker_epoch: int, leader_epoch: int = -1
 ) -> PartitionData:
     """A Fetch in the name of another broker."""
     async with cluster.connected(leader) as broker:
@@ -451,7 +452,7 @@ async def test_the_end_is_not_returned_before_a_new_leader_knows_it(
         await until(lambda: partition(cluster, heir).high_watermark == 1)
 
 
-async def create_on(cluster: Cluster, *replicas: int) -> None:
+async def create_on(cluster: TrioCluster, *replicas: int) -> None:
     """Create the topic, of one partition on these brokers; the first of them leads it."""
     async with cluster.connected(replicas[0]) as broker:
         topic = CreatableTopic(TOPIC, -1, -1, [CreatableReplicaAssignment(0, list(replicas))])
@@ -460,7 +461,7 @@ async def create_on(cluster: Cluster, *replicas: int) -> None:
     await until(lambda: leader_of(cluster) == replicas[0])
 
 
-async def reassign(cluster: Cluster, *replicas: int) -> None:
+async def reassign(cluster: TrioCluster, *replicas: int) -> None:
     """Move the partition to these; without any, cancel that."""
     leader = leader_of(cluster)
     assert leader is not None
@@ -501,9 +502,9 @@ async def test_a_reassignment_that_is_cancelled(tmp_path: Path, monkeypatch: pyt
         await until_equal(cluster, 1, 2, 3)
 
 
-@pytest.mark.parametrize("end", [Member.kill, Member.stop], ids=["killed", "stopped"])
+@pytest.mark.parametrize("end", [TrioNode.kill, TrioNode.stop], ids=["killed", "stopped"])
 async def test_a_topic_that_was_recreated_while_a_replica_was_away(
-    tmp_path: Path, end: Callable[[Member], Awaitable[None]]
+    tmp_path: Path, end: Callable[[TrioNode], Awaitable[None]]
 ) -> None:
     """KIP-516: the log on its disk has another topic id (LogManager.isStrayKraftReplica). The new topic takes over
     neither its records nor its entries in the checkpoints; the log is set aside, not deleted."""

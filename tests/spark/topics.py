@@ -24,7 +24,7 @@ from kraft.records.record import Record, encode_batch
 from kraft.spark.options import Options
 from kraft.spark.topic_options import topic_options
 from kraft.testing import EmbeddedCluster
-from tests.support.clusters import eventually
+from tests.support.eventually import eventually_async
 
 TIMEOUT_S = 60.0
 
@@ -74,7 +74,7 @@ class Topics:
             async def is_gone() -> bool:
                 return (await cluster.metadata([name])).topics[0].error_code != 0
 
-            await eventually(is_gone)
+            await eventually_async(is_gone)
 
         self._client.call(delete, TIMEOUT_S)
 
@@ -123,7 +123,7 @@ class Topics:
         async def settled() -> bool:
             return len(await cluster.leaders(name)) == partitions
 
-        await eventually(settled)
+        await eventually_async(settled)
 
 
 def load(spark: SparkSession, topics: Topics, options: Mapping[str, object]) -> DataFrame:

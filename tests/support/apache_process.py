@@ -6,6 +6,7 @@ from pathlib import Path
 
 import attrs
 
+from tests.support.cluster_id import CLUSTER_ID
 from tests.support.fetchers import (
     APACHE_KAFKA,
     APACHE_KAFKA_WITH_ZOOKEEPER,
@@ -15,7 +16,7 @@ from tests.support.fetchers import (
     maven_jars,
     require,
 )
-from tests.support.node_process import CLUSTER_ID, RELEASE, NodeProcess
+from tests.support.node_process import RELEASE, NodeProcess
 
 LOGGER = "org.slf4j:slf4j-simple:1.7.36"
 """Comes before Apache's own on the class path: prints to standard error, and needs no file of its own."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
+
+import trio
 
 T = TypeVar("T")
 
@@ -21,4 +23,23 @@ def eventually(ask: Callable[[], T], timeout_s: float = 30.0) -> T:
     while not (answer := ask()):
         assert time.monotonic() < deadline, f"not so within {timeout_s} s; the last answer was {answer!r}"
         time.sleep(PAUSE_S)
+    return answer
+
+
+async def until(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
+    """Wait until ``condition()`` is true. Another task must make it true."""
+
+    async def ask() -> bool:
+        return condition()
+
+    await eventually_async(ask, timeout_s)
+
+
+async def eventually_async(ask: Callable[[], Awaitable[T]], timeout_s: float = 30.0) -> T:
+    """Return the first true result of ``ask``."""
+    with trio.fail_after(timeout_s):
+        answer = await ask()
+        while not answer:
+            await trio.sleep(PAUSE_S)
+            answer = await ask()
     return answer

@@ -22,10 +22,10 @@ from typing import Protocol
 
 import attrs
 
+from tests.support.cluster_id import CLUSTER_ID
 from tests.support.eventually import eventually
 
 ROOT = Path(__file__).parents[2]
-CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 RELEASE = "3.9-IV0"
 """The metadata.version that directories are formatted with: the newest that both lines of Apache Kafka take."""
 

@@ -16,8 +16,7 @@ from kraft.rpc.client import Connection, connect
 from kraft.storage.format import format_directories
 from kraft.storage.node_directories import open_directories
 from kraft.testing.embedded import SETTINGS, EmbeddedNode
-
-CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
+from tests.support.cluster_id import CLUSTER_ID
 
 
 @contextlib.asynccontextmanager

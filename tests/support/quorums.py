@@ -20,8 +20,7 @@ from kraft.quorum.log import MetadataLog
 from kraft.quorum.rpcs import Identity
 from kraft.raft.timing import Timing
 from kraft.world.world import World
-
-CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
+from tests.support.cluster_id import CLUSTER_ID
 
 
 def identity(node_id: int = 1, *voters: Voter) -> Identity:

@@ -22,8 +22,8 @@ from kraft.messages.metadata_request import MetadataRequest
 from kraft.messages.metadata_response import MetadataResponse, MetadataResponseBroker
 from kraft.messages.registry import ApiKey, request_class, request_header_version, response_header_version
 from kraft.wire.codec import decode, encode
+from tests.support.cluster_id import CLUSTER_ID
 
-CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 NODE_ID = 1
 
 _HEADER = struct.Struct(">hhi")

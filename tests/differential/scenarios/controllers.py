@@ -11,7 +11,7 @@ from tests.differential.scenarios import cluster, configs
 from tests.differential.scenarios.broken import head
 from tests.differential.scenarios.quorum import NODE_ID, OTHER_CLUSTER, OTHER_ID
 from tests.differential.talk import Body, Line, Talk, read_answer, request_header
-from tests.support.node_process import CLUSTER_ID
+from tests.support.cluster_id import CLUSTER_ID
 
 ZERO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 #: Ids of brokers that only send requests; each scenario and each version has its own.

@@ -8,8 +8,8 @@ from typing import Any
 
 from kraft.messages.registry import ApiKey
 from tests.differential.talk import Body, Talk
+from tests.support.cluster_id import CLUSTER_ID
 from tests.support.eventually import eventually
-from tests.support.node_process import CLUSTER_ID
 
 TOPIC, TOPIC_ID = "__cluster_metadata", "AAAAAAAAAAAAAAAAAAAAAQ"
 OTHER_ID = "AAAAAAAAAAAAAAAAAAAAfw"

@@ -1,12 +1,11 @@
-"""Several whole nodes in the test's own event loop, on real files and sockets: each can be stopped, killed, and started
-again."""
+"""Several whole nodes as Trio tasks, on real files and sockets: each can be stopped, killed, and started again."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import attrs
 import trio
@@ -19,10 +18,8 @@ from kraft.rpc.client import Connection, connect
 from kraft.storage.format import format_directories
 from kraft.storage.node_directories import open_directories
 from kraft.testing.embedded import SETTINGS
+from tests.support.cluster_id import CLUSTER_ID
 from tests.support.node_process import free_ports
-from tests.support.nodes import CLUSTER_ID
-
-T = TypeVar("T")
 
 START_TIMEOUT_S = 30
 FETCH_WAIT_MS = 200
@@ -42,7 +39,7 @@ QUICK_LEASES: Mapping[str, str] = {
 
 
 @attrs.define(eq=False)
-class Member:
+class TrioNode:
     """One node of a cluster, which may run or not. Its ports stay the same."""
 
     node_id: int
@@ -80,10 +77,10 @@ class Member:
 
 
 @attrs.define(eq=False)
-class Cluster:
+class TrioCluster:
     """Nodes that are broker and controller each."""
 
-    members: dict[int, Member]
+    members: dict[int, TrioNode]
     _nursery_start: Callable[..., Any]
 
     async def start(self, *node_ids: int) -> None:
@@ -108,7 +105,7 @@ class Cluster:
 @contextlib.asynccontextmanager
 async def cluster_in(
     directory: Path, settings: Mapping[str, str] | None = None, count: int = 3
-) -> AsyncIterator[Cluster]:
+) -> AsyncIterator[TrioCluster]:
     """A running cluster of ``count`` nodes. The end of the block cancels the nodes that still run."""
     ports = free_ports(2 * count)
     voters = ",".join(f"{number}@127.0.0.1:{ports[number - 1]}" for number in range(1, count + 1))
@@ -122,28 +119,9 @@ async def cluster_in(
             "listeners": f"PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}",
         }
         all_settings = {**SETTINGS, **_LIVELY, **(settings or {}), **own}
-        members[number] = Member(number, directory / str(number), all_settings, client)
+        members[number] = TrioNode(number, directory / str(number), all_settings, client)
     async with trio.open_nursery() as nursery:
-        cluster = Cluster(members, nursery.start)
+        cluster = TrioCluster(members, nursery.start)
         await cluster.start()
         yield cluster
         nursery.cancel_scope.cancel(reason="the test is over")
-
-
-async def until(condition: Callable[[], bool], timeout_s: float = 30) -> None:
-    """Wait until ``condition()`` is true. Another task must make it true."""
-
-    async def ask() -> bool:
-        return condition()
-
-    await eventually(ask, timeout_s)
-
-
-async def eventually(ask: Callable[[], Awaitable[T]], timeout_s: float = 30) -> T:
-    """Return the first true result of ``ask``."""
-    with trio.fail_after(timeout_s):
-        answer = await ask()
-        while not answer:
-            await trio.sleep(0.02)
-            answer = await ask()
-    return answer
