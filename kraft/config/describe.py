@@ -15,7 +15,7 @@ from kraft.config.broker import BROKER_CONFIGS
 from kraft.config.client_metrics import CLIENT_METRICS_CONFIGS
 from kraft.config.dynamic import APPLIED_AT_ONCE
 from kraft.config.group import GROUP_CONFIGS, BrokerSettings, broker_setting
-from kraft.config.setting import ConfigKey, ConfigType, Synonym, to_text
+from kraft.config.setting import ConfigError, ConfigKey, ConfigType, Synonym, to_text
 from kraft.config.throttle_settings import THROTTLE_CONFIGS
 from kraft.config.topic import TOPIC_CONFIGS, TOPIC_DEFAULT_CONFIGS, in_topic_units
 
@@ -147,8 +147,11 @@ def _topic_value(key: ConfigKey, strongest: ConfigSynonym) -> str | None:
         return None
     factors: dict[str, Synonym] = {synonym.name: synonym for synonym in key.synonyms}
     is_own = strongest.source is ConfigSource.DYNAMIC_TOPIC_CONFIG or strongest.name not in factors
-    text = strongest.value if is_own else in_topic_units(factors[strongest.name], strongest.value)
-    return to_text(key.parse(text))
+    try:
+        text = strongest.value if is_own else in_topic_units(factors[strongest.name], strongest.value)
+        return to_text(key.parse(text))
+    except ConfigError:  # another controller accepted it
+        return strongest.value
 
 
 def _entry(key: ConfigKey, value: str | None, synonyms: Sequence[ConfigSynonym], *, read_only: bool) -> ConfigEntry:

@@ -110,6 +110,14 @@ class ConfigKey:
                 invalid(self.name, stripped, refusal)
         return value
 
+    def takes(self, text: str) -> bool:
+        """Whether Kafka would take ``text`` as a value."""
+        try:
+            self.parse(text)
+        except ConfigError:
+            return False
+        return True
+
 
 def invalid(name: str, value: object, why: str) -> NoReturn:
     """Raise ConfigError with Kafka's message."""
@@ -306,3 +314,11 @@ def structure(values: Mapping[str, str], cls: type[T]) -> T:
     Raises ConfigError for the first value that is not allowed.
     """
     return _converter.structure(values, cls)
+
+
+def usable(values: Mapping[str, str], keys: Mapping[str, ConfigKey]) -> dict[str, str]:
+    """Return ``values`` without those that their settings refuse.
+
+    The metadata can have such values: Apache Kafka's controller leaves the check of a broker's settings to the brokers.
+    """
+    return {name: text for name, text in values.items() if name not in keys or keys[name].takes(text)}

@@ -303,13 +303,21 @@ def log_config(overrides: Mapping[str, str], broker_values: Mapping[str, str]) -
 
 
 def _effective_texts(overrides: Mapping[str, str], broker_values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, key in TOPIC_CONFIGS.items():
-        if name in overrides:
-            yield name, overrides[name]
-            continue
-        synonym = next((synonym for synonym in key.synonyms if synonym.name in broker_values), None)
-        if synonym is not None:
-            yield name, in_topic_units(synonym, broker_values[synonym.name])
+    for name in TOPIC_CONFIGS:
+        text = effective_text(name, overrides, broker_values)
+        if text is not None:
+            yield name, text
+
+
+def effective_text(name: str, overrides: Mapping[str, str], broker_values: Mapping[str, str]) -> str | None:
+    """Return the text of one topic setting from the strongest source, or None if only Kafka's default is left.
+
+    Raises ConfigError if the unit of a broker's setting is another, and its text is not allowed.
+    """
+    if name in overrides:
+        return overrides[name]
+    synonym = next((each for each in TOPIC_CONFIGS[name].synonyms if each.name in broker_values), None)
+    return None if synonym is None else in_topic_units(synonym, broker_values[synonym.name])
 
 
 def in_topic_units(synonym: Synonym, text: str) -> str:

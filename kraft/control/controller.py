@@ -25,7 +25,7 @@ import trio
 from kraft.control.controller_channel import DEFAULT_TIMEOUT_MS
 from kraft.control.metadata import Metadata
 from kraft.control.trace import ControllerActivated, ControllerDeactivated
-from kraft.controller.context import ControllerConfig
+from kraft.controller.context import ControllerConfig, Decision
 from kraft.controller.core import (
     HANDLERS,
     HANDLERS_IN_STEPS,
@@ -72,6 +72,8 @@ class _Active:
     wakes_at: float = -math.inf
     deadline_moved: trio.Event = attrs.Factory(trio.Event)
     failure: Exception | None = None
+    """The error after which nothing more is decided. ``lead`` raises it, or resigns if ``must_resign``."""
+    must_resign: bool = False
     _deciding: trio.Lock = attrs.Factory(trio.Lock)
 
     @asynccontextmanager
@@ -187,13 +189,14 @@ class Controller:
         """Be the active controller of ``epoch``, until cancelled or no longer the leader.
 
         Error handling: an error of a replay or an append ends this task, and must end the node (OSError from the log;
-        MetadataError if a decision contradicts the image). No request is decided after it. A request that the core
-        fails on is logged and answered with UNKNOWN_SERVER_ERROR.
+        MetadataError if a decision contradicts the image). No request is decided after it. After another error of a
+        decision that may have changed the core, it is logged and this node resigns. A request that the core fails on
+        is answered with UNKNOWN_SERVER_ERROR.
         """
-        activated = False
+        active = None
         try:
             active = await self._activate(epoch)
-            self._active, activated = active, True
+            self._active = active
             logger.info("active controller of epoch %d", epoch)
             if self._activated.listeners:
                 self._activated.emit(ControllerActivated(*self._activated.now(), epoch))
@@ -201,9 +204,14 @@ class Controller:
                 await self._wait_for_deadline(active)
         except NotLeader:
             pass  # the quorum is about to cancel this task
+        except Exception:
+            if active is None or not active.must_resign:
+                raise
+            await self._quorum.resign(epoch)
+            await trio.sleep_forever()  # the quorum cancels this task
         finally:
             self._active = None
-            if activated and self._deactivated.listeners:
+            if active is not None and self._deactivated.listeners:
                 self._deactivated.emit(ControllerDeactivated(*self._deactivated.now(), epoch))
 
     async def _activate(self, epoch: int) -> _Active:
@@ -242,15 +250,36 @@ class Controller:
             if now >= core.deadline:
                 finished(self._decision(active, DeadlineReached()))
             elif now >= active.last_append + self._max_idle_s:
-                finished(self._append(active, (NoOpRecord(),)))
+                finished(self._append(active, Decision((NoOpRecord(),), None)))
 
     def _decision(self, active: _Active, event: Event) -> Steps[Any]:
-        """Decide on an event, and append the records. Return the response. Raises as ``_append`` does."""
-        decision = yield from active.core.decide_in_steps(trio.current_time(), event)
-        yield from self._append(active, decision.records)
+        """Decide on an event, and append the records. Return the response. Raises as ``_append`` does, and what the
+        core raises.
+
+        If a decision in one step fails, it may have changed sessions and transitions without their records. Nothing is
+        decided on top of these. ``lead`` resigns, as Kafka's controller does after an unexpected error.
+        """
+        decision = None
+        try:
+            decision = yield from active.core.decide_in_steps(trio.current_time(), event)
+            yield from self._append(active, decision)
+        except Exception as failure:
+            is_refused = decision is None and isinstance(failure, KafkaError)
+            changes_nothing = isinstance(event, ControllerRequest) and type(event.message) in HANDLERS_IN_STEPS
+            if active.failure is None and not (is_refused or changes_nothing or isinstance(failure, NotLeader)):
+                logger.exception("resigning as the controller of epoch %d: cannot decide %r", active.epoch, event)
+                self._end(active, failure)
+                active.must_resign = True
+            raise
         return decision.response
 
-    def _append(self, active: _Active, records: Sequence[Any]) -> Steps[None]:
+    def _end(self, active: _Active, failure: Exception) -> None:
+        """Decide nothing more, and wake ``lead``."""
+        self._active = None
+        active.failure = failure
+        active.deadline_moved.set()
+
+    def _append(self, active: _Active, decision: Decision) -> Steps[None]:
         """Replay the records of a decision, then append them: the log must get no record that cannot be replayed.
 
         The last step replays and appends them all. The steps before it change nothing.
@@ -261,16 +290,14 @@ class Controller:
             Exception: the image and the log differ, so this controller is no longer active and ``lead`` raises the
                 error.
         """
-        if not records:
+        if not decision.records:
             return
-        unit = yield from self._quorum.encode(records, active.epoch)
+        unit = yield from self._quorum.encode(decision.records, active.epoch, is_atomic=decision.is_atomic)
         try:
-            now_ms = self._world.clock.now_ms()
-            yield from active.core.replay_in_steps(records, unit.next_offset, active.epoch, now_ms)
+            now_ms = unit.batches[0].timestamp_ms
+            yield from active.core.replay_in_steps(decision.records, unit.next_offset, active.epoch, now_ms)
             self._quorum.append(unit)
         except Exception as failure:
-            self._active = None
-            active.failure = failure
-            active.deadline_moved.set()
+            self._end(active, failure)
             raise
         active.last_append = trio.current_time()

@@ -223,16 +223,18 @@ class Metadata:
                 await self._snapshot_due.wait()
             self._snapshot_due = trio.Event()
             newest = self._quorum.log.snapshot
-            if self.image.offset < 0 or (newest is not None and self.image.offset < newest.end_offset):
-                continue
-            self._bytes_since_snapshot = 0
-            try:
-                snapshot = await self._world.in_thread(self._quorum.log.write_snapshot, self.image, self._world.let_go)
-            except OSError as error:
-                logger.warning("cannot write a snapshot, trying again when the next one is due: %s", error)
-                continue
-            logger.info("wrote snapshot %s", snapshot)
-            await self._quorum.snapshot_created(snapshot)
-            beyond = self._quorum.log.retention_candidate(self._world.clock.now_ms())
-            if beyond is not None:
+            if self.image.offset >= 0 and (newest is None or self.image.offset >= newest.end_offset):
+                await self._write_snapshot()
+            log = self._quorum.log
+            while (beyond := log.retention_candidate(self._world.clock.now_ms())) is not None:
                 await self._quorum.trim(beyond)
+
+    async def _write_snapshot(self) -> None:
+        self._bytes_since_snapshot = 0
+        try:
+            snapshot = await self._world.in_thread(self._quorum.log.write_snapshot, self.image, self._world.let_go)
+        except OSError as error:
+            logger.warning("cannot write a snapshot, trying again when the next one is due: %s", error)
+            return
+        logger.info("wrote snapshot %s", snapshot)
+        await self._quorum.snapshot_created(snapshot)

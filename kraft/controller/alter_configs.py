@@ -6,6 +6,7 @@ A resource succeeds or fails as a whole. A key that already has the requested va
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,19 +28,22 @@ from kraft.metadata.steps import Steps, counted
 from kraft.wire.errors import ErrorCode, KafkaError, shortened
 
 _COST_OF_RESOURCE = 10
+_NODE_ID = re.compile("[0-9]{1,10}")
+_LARGEST_ID = 2**31 - 1
 _TOO_MANY = "Too many configuration changes in one request."
 
 
 def incremental_alter_configs(context: Context, request: IncrementalAlterConfigsRequest) -> Steps[Decision]:
     """Change single keys; with ``validate_only`` only check whether they could be changed."""
     records, results = yield from _alter_each(context, request.resources, changed, AlterConfigsResourceResponse)
-    return Decision(() if request.validate_only else records, IncrementalAlterConfigsResponse(responses=results))
+    response = IncrementalAlterConfigsResponse(responses=results)
+    return Decision(() if request.validate_only else records, response, is_atomic=True)
 
 
 def alter_configs(context: Context, request: AlterConfigsRequest) -> Steps[Decision]:
     """Replace the whole configuration of each resource; with ``validate_only`` only check it."""
     records, results = yield from _alter_each(context, request.resources, replaced, LegacyResult)
-    return Decision(() if request.validate_only else records, AlterConfigsResponse(responses=results))
+    return Decision(() if request.validate_only else records, AlterConfigsResponse(responses=results), is_atomic=True)
 
 
 def _alter_each(
@@ -87,7 +91,7 @@ def _check_resource(context: Context, kind: int, name: str) -> None:
     elif kind == ResourceType.BROKER:
         if name == "":
             return
-        if not name.isascii() or not name.isdigit():
+        if not _NODE_ID.fullmatch(name) or int(name) > _LARGEST_ID:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
         if int(name) not in context.image.brokers and int(name) not in context.image.controllers:
             raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")

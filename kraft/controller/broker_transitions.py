@@ -55,16 +55,15 @@ class BrokerTransition:
     def directories_left(self) -> tuple[UUID, ...]:
         return tuple(directory for directory in self.broker.log_dirs if directory not in self.directories)
 
-    @property
-    def foreseen(self) -> Broker:
-        """The broker in its final state."""
+    def foreseen(self, broker: Broker) -> Broker:
+        """The broker in its final state, from its present one."""
         match self.goal:
             case Goal.FENCED:
-                return attrs.evolve(self.broker, fenced=True)
+                return attrs.evolve(broker, fenced=True)
             case Goal.IN_CONTROLLED_SHUTDOWN:
-                return attrs.evolve(self.broker, in_controlled_shutdown=True)
+                return attrs.evolve(broker, in_controlled_shutdown=True)
             case Goal.WITHOUT_DIRECTORIES:
-                return attrs.evolve(self.broker, log_dirs=self.directories_left)
+                return attrs.evolve(broker, log_dirs=self.directories_left)
 
 
 class BrokerTransitions:
@@ -106,5 +105,6 @@ class BrokerTransitions:
     def foreseen(self, brokers: Map[int, Broker]) -> Map[int, Broker]:
         """The brokers in their final states."""
         for transition in self:
-            brokers = brokers.set(transition.broker.id, transition.foreseen)
+            present = brokers.get(transition.broker.id, transition.broker)
+            brokers = brokers.set(present.id, transition.foreseen(present))
         return brokers

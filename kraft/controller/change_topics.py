@@ -46,7 +46,7 @@ def delete_topics(context: Context, request: DeleteTopicsRequest) -> Steps[Decis
             continue
         result.name, result.topic_id = context.image.topics[found].name, found
         records.append(RemoveTopicRecord(topic_id=found))
-    return Decision(tuple(records), DeleteTopicsResponse(responses=results))
+    return Decision(tuple(records), DeleteTopicsResponse(responses=results), is_atomic=True)
 
 
 def _wanted(context: Context, request: DeleteTopicsRequest) -> Iterator[tuple[str | None, UUID]]:
@@ -99,7 +99,7 @@ def create_partitions(context: Context, request: CreatePartitionsRequest) -> Ste
                 result.error_message = error.message
     if request.validate_only:
         records = []
-    return Decision(tuple(records), CreatePartitionsResponse(results=results))
+    return Decision(tuple(records), CreatePartitionsResponse(results=results), is_atomic=True)
 
 
 def _new_partitions(context: Context, request: CreatePartitionsTopic, room: int) -> Steps[list[Any]]:

@@ -8,13 +8,17 @@ from uuid import UUID
 
 import attrs
 
-from kraft.config.topic import LogConfig, log_config
+from kraft.config.broker import BROKER_CONFIGS
+from kraft.config.setting import usable
+from kraft.config.topic import effective_text
 from kraft.controller.broker_transitions import BrokerTransitions
 from kraft.controller.sessions import Sessions
 from kraft.metadata.image import Image, ResourceType
 
 #: The most records of one user request; they are appended as one batch.
 MAX_RECORDS_PER_USER_OPERATION = 10_000
+
+_UNCLEAN = "unclean.leader.election.enable"
 
 
 class Randomness(Protocol):
@@ -80,21 +84,29 @@ class Context:
         """Whether an out-of-sync replica may lead a partition of the topic (unclean.leader.election.enable)."""
         allows = self._allows_unclean.get(topic)
         if allows is None:
-            allows = self._allows_unclean[topic] = self.log_config(topic).unclean_leader_election_enable
+            overrides = self.image.config(ResourceType.TOPIC, topic)
+            text = effective_text(_UNCLEAN, overrides, self.broker_values())
+            # Another controller may have accepted any text: as in Kafka, what is not true is false.
+            allows = self._allows_unclean[topic] = text is not None and text.strip().lower() == "true"
         return allows
+
+    def cluster_wide_values(self) -> dict[str, str]:
+        """The dynamic settings of all brokers, except values that a broker would not take."""
+        return usable(self.image.config(ResourceType.BROKER, ""), BROKER_CONFIGS)
 
     def broker_values(self) -> dict[str, str]:
         """The broker settings that topic defaults come from: dynamic cluster-wide values over static ones."""
-        return {**self.config.static_values, **self.image.config(ResourceType.BROKER, "")}
-
-    def log_config(self, topic: str) -> LogConfig:
-        """The effective settings of a topic."""
-        return log_config(self.image.config(ResourceType.TOPIC, topic), self.broker_values())
+        return {**self.config.static_values, **self.cluster_wide_values()}
 
 
 @attrs.frozen
 class Decision:
-    """The records to append, in order and as one unit, and the response to give once they are committed."""
+    """The records to append, in order and as one unit, and the response to give once they are committed.
+
+    ``is_atomic``: all records are committed, or none, so they must fit into one batch. Otherwise the metadata is right
+    wherever the log ends.
+    """
 
     records: tuple[Any, ...]
     response: Any
+    is_atomic: bool = False

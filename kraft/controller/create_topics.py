@@ -56,7 +56,7 @@ def create_topics(context: Context, request: CreateTopicsRequest) -> Steps[Decis
         results.append(result)
     if request.validate_only:
         records = []
-    return Decision(tuple(records), CreateTopicsResponse(topics=results))
+    return Decision(tuple(records), CreateTopicsResponse(topics=results), is_atomic=True)
 
 
 def _create(
@@ -88,9 +88,7 @@ def _create(
         error_message=None,
         num_partitions=len(assignment),
         replication_factor=len(assignment[0]),
-        configs=effective_settings(
-            overrides, context.image.config(ResourceType.BROKER, ""), context.config.static_values
-        ),
+        configs=effective_settings(overrides, context.cluster_wide_values(), context.config.static_values),
     )
     return records, result
 

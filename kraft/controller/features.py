@@ -49,7 +49,7 @@ def update_features(context: Context, request: UpdateFeaturesRequest) -> Decisio
         if context.version <= _RESULTS_UP_TO
     ]
     response = UpdateFeaturesResponse(error_code=ErrorCode.NONE, error_message=None, results=results)
-    return Decision(() if request.validate_only else tuple(records), response)
+    return Decision(() if request.validate_only else tuple(records), response, is_atomic=True)
 
 
 def _check(context: Context, update: FeatureUpdateKey) -> None:

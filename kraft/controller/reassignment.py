@@ -73,7 +73,7 @@ def alter_partition_reassignments(context: Context, request: AlterPartitionReass
         error_message=None,
         responses=answer,
     )
-    return Decision(tuple(records.values()), response)
+    return Decision(tuple(records.values()), response, is_atomic=True)
 
 
 def _altered(

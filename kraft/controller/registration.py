@@ -19,14 +19,19 @@ from kraft.messages.register_broker_record import BrokerEndpoint, BrokerFeature,
 from kraft.messages.unregister_broker_record import UnregisterBrokerRecord
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
 from kraft.messages.unregister_broker_response import UnregisterBrokerResponse
+from kraft.metadata.frame import encode_record
 from kraft.metadata.image import Broker
-from kraft.metadata.levels import DIRECTORIES
+from kraft.metadata.levels import DIRECTORIES, record_version
 from kraft.wire.errors import ErrorCode, KafkaError
 
 #: Directory ids below this one are reserved (KIP-858).
 _FIRST_FREE_DIRECTORY_ID = 100
 #: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, by their ids.
 _PROTOCOLS = 4
+_MAX_BYTES = 2**20
+"""Not a Kafka setting. The size of the largest record of a registration, far below that of a batch: if the log refused
+the record, the broker would have lost its former session without it.
+"""
 
 
 def registered(context: Context, broker_id: int, broker_epoch: int) -> Broker:
@@ -112,6 +117,9 @@ def _check_registration(context: Context, request: BrokerRegistrationRequest) ->
     if context.level >= DIRECTORIES:
         _check_directories(context, request)
     _check_features(context, request)
+    record = _record(context, request, context.next_offset)
+    if len(encode_record(record, record_version(record))) > _MAX_BYTES:
+        raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE)
 
 
 def check_protocols(listeners: Iterable[Any]) -> None:

@@ -126,6 +126,7 @@ class Quorum:
         self._inbox, self._reported = trio.open_memory_channel[Event | None](_INBOX)
         self._flusher = Flusher(log, view, world.in_thread, world.sync)
         self._high_watermark = HighWatermark(self._core.high_watermark)
+        self._trimmed = trio.Event()
         dial = functools.partial(connect, dial=world.dial)
         self._peers: Mapping[int, Peer] = {
             voter.node_id: Peer(voter, identity, self.timing, self._warnings, dial, self._inbox.send)
@@ -341,6 +342,8 @@ class Quorum:
             if event.snapshot.end_offset < self.log.start_offset:
                 return None  # a snapshot of the leader has replaced the log meanwhile
             self.log.trim(event.snapshot)
+            self._trimmed.set()
+            self._trimmed = trio.Event()
         return event
 
     def _step(self, now: float, event: Event) -> Effects:
@@ -377,7 +380,7 @@ class Quorum:
 
     # Appending.
 
-    def encode(self, records: Sequence[Any], epoch: int) -> Steps[Unit]:
+    def encode(self, records: Sequence[Any], epoch: int, *, is_atomic: bool = False) -> Steps[Unit]:
         """Encode metadata records as one unit for ``append`` by the leader of ``epoch``, in steps.
 
         The unit has offsets from the current end of the log on, so nothing else of this epoch may be appended before
@@ -385,10 +388,10 @@ class Quorum:
 
         Raises:
             NotLeader: This node does not lead ``epoch``.
-            KafkaError: RECORD_LIST_TOO_LARGE if a record fits in no batch.
+            KafkaError: RECORD_LIST_TOO_LARGE if a record fits in no batch, or the records of an atomic unit not in one.
         """
         self._require_leadership(epoch)
-        return (yield from self.log.encode(records, epoch, self._world.clock.now_ms()))
+        return (yield from self.log.encode(records, epoch, self._world.clock.now_ms(), is_atomic=is_atomic))
 
     def _require_leadership(self, epoch: int) -> None:
         if not self.is_leader or self.epoch != epoch:
@@ -449,8 +452,10 @@ class Quorum:
         await self._inbox.send(SnapshotCreated(snapshot))
 
     async def trim(self, snapshot: SnapshotId) -> None:
-        """Delete the records that ``snapshot`` covers from the start of the log."""
+        """Delete the records that ``snapshot`` covers from the start of the log, and return when they are gone."""
         await self._inbox.send(LogTrimmed(snapshot))
+        while self.log.start_offset < snapshot.end_offset:  # a snapshot of the leader may replace the log, too
+            await self._trimmed.wait()
 
 
 def _of_disk(error: BaseException) -> bool:

@@ -195,15 +195,20 @@ class MetadataLog:
 
     # Appending.
 
-    def encode(self, records: Sequence[Any], epoch: int, timestamp_ms: int) -> Steps[Unit]:
+    def encode(self, records: Sequence[Any], epoch: int, timestamp_ms: int, *, is_atomic: bool = False) -> Steps[Unit]:
         """Encode metadata records as one unit for ``append`` by the leader of ``epoch``, in steps.
 
-        Raises KafkaError RECORD_LIST_TOO_LARGE for a record that fits in no batch.
+        An atomic unit is one batch. Of another one, a crash may leave the first batches.
+
+        Raises KafkaError RECORD_LIST_TOO_LARGE for a record that fits in no batch, or an atomic unit that needs two.
         """
         batches: list[MetadataBatch] = []
         buffer = bytearray()
         offset = self.end_offset
-        for part, data in (yield from encoded_batches(records, offset, epoch, timestamp_ms)):
+        parts = yield from encoded_batches(records, offset, epoch, timestamp_ms)
+        if is_atomic and len(parts) > 1:
+            raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE, f"{len(records)} metadata records fit in no batch")
+        for part, data in parts:
             last_offset = offset + len(part) - 1
             batches.append(MetadataBatch(offset, last_offset, epoch, timestamp_ms, tuple(part), len(data)))
             buffer += data

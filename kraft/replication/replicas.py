@@ -23,7 +23,8 @@ import attrs
 import trio
 
 from kraft.broker.leadership import Conditions, Proposal
-from kraft.config.topic import LogConfig, log_config
+from kraft.config.setting import one_line, usable
+from kraft.config.topic import TOPIC_CONFIGS, TOPIC_DEFAULT_CONFIGS, LogConfig, log_config
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
 from kraft.metadata.partitions import NO_LEADER, Partition, Partitions
@@ -97,6 +98,8 @@ class Replicas:
     """Set, and replaced by a new event, when the partitions that this broker follows may have changed."""
     _active_epochs: Mapping[int, int] = attrs.Factory(dict)
     """The epochs of the brokers that may be in an ISR, by the image."""
+    _topic_defaults: Mapping[str, str] | None = None
+    """The settings of this broker that are the defaults of its topics; None after a change."""
     _has_roles: bool = False
     _proposals: dict[HostedPartition, Proposal] = attrs.Factory(dict)
     _proposed: trio.Event = attrs.Factory(trio.Event)
@@ -296,6 +299,7 @@ class Replicas:
     async def _retune(self, changes: Changes) -> None:
         """Apply new topic settings to the logs. A broker's dynamic settings are the defaults of all topics."""
         if any(resource_type == ResourceType.BROKER for resource_type, _ in changes.configs):
+            self._topic_defaults = None
             names = set(self.partitions)
         else:
             names = {name for resource_type, name in changes.configs if resource_type == ResourceType.TOPIC}
@@ -315,12 +319,18 @@ class Replicas:
             partition.step(self.world.clock.now_s(), self._conditions(partition))
 
     def _log_config(self, topic: str) -> LogConfig:
-        defaults = {
-            **self.static_values,
-            **self.image.config(ResourceType.BROKER, ""),
-            **self.image.config(ResourceType.BROKER, str(self.node_id)),
-        }
-        return log_config(self.image.config(ResourceType.TOPIC, topic), defaults)
+        if self._topic_defaults is None:
+            cluster_wide, own = (self._usable(ResourceType.BROKER, name) for name in ("", str(self.node_id)))
+            self._topic_defaults = {**self.static_values, **cluster_wide, **own}
+        return log_config(self._usable(ResourceType.TOPIC, topic), self._topic_defaults)
+
+    def _usable(self, kind: ResourceType, name: str) -> dict[str, str]:
+        """Return the settings of a topic or of brokers, without values that this broker refuses."""
+        values = self.image.config(kind, name)
+        taken = usable(values, TOPIC_CONFIGS if kind is ResourceType.TOPIC else TOPIC_DEFAULT_CONFIGS)
+        for setting in values.keys() - taken.keys():
+            logger.warning("ignoring %s=%s of %s %r", setting, one_line(values[setting]), kind.name.lower(), name)
+        return taken
 
     async def load(self, image: Image | None) -> None:
         """Open every log that the image assigns to this broker, and set the others aside. Called once, before the first

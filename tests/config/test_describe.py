@@ -66,3 +66,10 @@ def test_a_rate_is_described_where_it_is_set() -> None:
     (entry,) = describe_broker([(STATIC, {}), (dynamic, {rate: "1000"})], [rate])
     assert (entry.value, entry.source, entry.read_only) == ("1000", dynamic, False)
     assert synonyms(entry) == [(rate, "1000", dynamic)]
+
+
+def test_a_value_that_this_version_refuses_is_described_as_it_is() -> None:
+    """Another controller may have accepted it, and a user looks for it."""
+    (own,) = describe_topic({"retention.ms": "soon"}, [], ["retention.ms"])
+    (inherited,) = describe_topic({}, [(STATIC, {"log.retention.hours": "soon"})], ["retention.ms"])
+    assert (own.value, inherited.value) == ("soon", "soon")

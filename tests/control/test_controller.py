@@ -17,13 +17,16 @@ from kraft.controller.core import HANDLERS_IN_STEPS, ControllerCore
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature
 from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest
 from kraft.messages.metadata_request import MetadataRequest
 from kraft.metadata.delta import MetadataError
 from kraft.metadata.levels import WRITABLE_LEVELS
+from kraft.quorum.driver import Quorum
 from kraft.storage.flush import Flush
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.support.controllers import create, running, start_broker
+from tests.support.eventually import until
 from tests.support.quorums import committed_image
 
 
@@ -237,12 +240,78 @@ async def test_a_decision_that_cannot_be_written_is_refused(tmp_path: Path) -> N
             log_dirs=[UUID(int=2000 + number) for number in range(600_000)],
             features=[Feature(name="metadata.version", min_supported_version=7, max_supported_version=21)],
         )
-        with pytest.raises(KafkaError) as error:
-            await controller.request(huge)
-        assert error.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+        assert (await controller.request(huge)).error_code == ErrorCode.RECORD_LIST_TOO_LARGE
         assert quorum.end_offset == end_offset
         heartbeat = BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=end_offset)
         assert (await controller.request(heartbeat)).error_code == ErrorCode.NONE
+
+
+async def test_an_operation_of_a_user_is_one_batch_or_refused(tmp_path: Path) -> None:
+    """A fetch or a crash may leave the first of several batches: a topic without partitions, for one."""
+    throttled = ",".join(["0:1"] * 8_000)
+    configs = [
+        CreatableTopicConfig(name=f"{side}.replication.throttled.replicas", value=throttled)
+        for side in ("leader", "follower")
+    ]
+    async with running(tmp_path) as (quorum, metadata, controller):
+        await start_broker(quorum, controller)
+        end_offset = quorum.end_offset
+        topics = [
+            CreatableTopic(name=f"t{number}", num_partitions=1, replication_factor=1, configs=configs)
+            for number in range(140)
+        ]
+        with pytest.raises(KafkaError) as error:
+            await controller.request(CreateTopicsRequest(topics=topics))
+        assert error.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
+        assert quorum.end_offset == end_offset
+        response = await controller.request(CreateTopicsRequest(topics=topics[:100]))
+        assert {topic.error_code for topic in response.topics} == {ErrorCode.NONE}
+        assert len((await committed_image(quorum, metadata)).topics) == 100
+
+
+async def until_active_after(controller: Controller, quorum: Quorum, epoch: int) -> None:
+    await until(lambda: quorum.epoch > epoch and controller.is_active)
+
+
+async def test_a_controller_that_failed_on_a_broker_resigns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A decision about a broker changes its session and its transition together with its records. If it fails between
+    these, the next controller begins with those of the log (as Kafka's ``QuorumController`` renounces).
+    """
+
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    async with running(tmp_path) as (quorum, _metadata, controller):
+        broker_epoch, epoch = await start_broker(quorum, controller), quorum.epoch
+        heartbeat = BrokerHeartbeatRequest(broker_id=1, broker_epoch=broker_epoch, want_shut_down=True)
+        with monkeypatch.context() as patch:
+            patch.setattr("kraft.controller.heartbeats.final_records", broken)
+            with pytest.raises(KafkaError) as first:
+                await controller.request(heartbeat)
+            assert first.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+            with pytest.raises(KafkaError) as second:
+                await controller.request(create("t"))
+            assert second.value.code is ErrorCode.NOT_CONTROLLER
+        await until_active_after(controller, quorum, epoch)
+        assert f"resigning as the controller of epoch {epoch}" in caplog.text
+        assert (await controller.request(heartbeat)).should_shut_down
+
+
+async def test_a_controller_that_fails_on_what_is_due_resigns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        monkeypatch.undo()
+        raise RuntimeError("a bug")
+
+    async with running(tmp_path, broker_session_timeout_s=0.02) as (quorum, metadata, controller):
+        epoch = quorum.epoch
+        monkeypatch.setattr("kraft.controller.core.next_records", broken)
+        await start_broker(quorum, controller)
+        await until_active_after(controller, quorum, epoch)
+        with trio.fail_after(30):
+            while not metadata.image.brokers[1].fenced:
+                await metadata.replayed(metadata.next_offset + 1)
 
 
 async def test_a_former_leader_is_not_the_controller(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 import trio
 import trio.testing
 
+from kraft.config.topic import LogConfig
 from kraft.control.metadata import Metadata, SnapshotPolicy
 from kraft.messages.begin_transaction_record import BeginTransactionRecord
 from kraft.messages.end_transaction_record import EndTransactionRecord
@@ -28,6 +29,7 @@ from kraft.raft.messages import SnapshotId
 from kraft.simulation import virtual_time
 from kraft.storage.errors import StorageError
 from kraft.world.world import World
+from tests.support.eventually import until
 from tests.support.quorums import append, committed_image, running
 from tests.support.scripted_leader import EPOCH, Leader, answer, at_once, follower_of, opening, piece, topics
 
@@ -152,6 +154,21 @@ async def test_a_snapshot_is_written_when_it_is_due_and_a_restart_loads_it(tmp_p
         assert quorum.log.snapshot == snapshot
         assert isinstance(snapshot, SnapshotId)
         assert len(metadata.image.topics) == number
+
+
+async def test_a_snapshot_makes_room_for_all_that_retention_allows(tmp_path: Path) -> None:
+    """metadata.max.retention.bytes, also if it was lowered, or the last snapshots could not be written."""
+    async with running(tmp_path) as (quorum, metadata):
+        for number in range(5):
+            await quorum.committed(append(quorum, [topic(number)], 1))
+            snapshot = quorum.log.write_snapshot(await committed_image(quorum, metadata))
+            await quorum.snapshot_created(snapshot)
+    little = LogConfig(retention_bytes=1, retention_ms=1)
+    policy = SnapshotPolicy(max_bytes=1)
+    async with running(tmp_path, policy=policy, config=little) as (quorum, metadata):
+        await quorum.committed(append(quorum, [topic(5)], quorum.epoch))
+        await until(lambda: quorum.log.snapshot is not None and quorum.log.snapshot > snapshot)
+        await until(lambda: len(list(tmp_path.rglob("*.checkpoint"))) == 1)
 
 
 HOUR_S = 3600.0

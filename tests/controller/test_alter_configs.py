@@ -87,6 +87,8 @@ def test_subtract() -> None:
         ([("retention.ms", SET, "1")], TOPIC, "", ErrorCode.INVALID_REQUEST),
         ([("log.retention.ms", SET, "1")], BROKER, "x", ErrorCode.INVALID_REQUEST),
         ([("log.retention.ms", SET, "1")], BROKER, "9", ErrorCode.BROKER_ID_NOT_REGISTERED),
+        ([("log.retention.ms", SET, "1")], BROKER, "2147483648", ErrorCode.INVALID_REQUEST),
+        ([("log.retention.ms", SET, "1")], BROKER, "1" * 5000, ErrorCode.INVALID_REQUEST),
         ([("log.retention.ms", SET, "1")], BROKER, "1", ErrorCode.NONE),
         ([("log.retention.ms", SET, "soon")], BROKER, "", ErrorCode.INVALID_REQUEST),
         ([("node.id", SET, "7")], BROKER, "1", ErrorCode.INVALID_REQUEST),

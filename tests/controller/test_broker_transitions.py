@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from kraft.controller.context import ControllerConfig
 from kraft.controller.core import DeadlineReached
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
+from kraft.messages.broker_registration_request import Feature
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.elect_leaders_request import ElectLeadersRequest
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
 from kraft.metadata.image import Image
+from kraft.metadata.levels import CORDONED_DIRECTORIES
 from kraft.metadata.partitions import NO_LEADER
 from kraft.wire.errors import ErrorCode
 from tests.controller.toy import CLUSTER_ID, ToyCluster
@@ -182,6 +184,24 @@ def test_the_former_incarnation_is_fenced_though_the_new_one_does_not_come_again
     toy.settle()
     assert toy.image.brokers[1].fenced
     assert toy.register(1, incarnation=1, local=True).error_code == ErrorCode.NONE
+
+
+def test_a_leaving_broker_reports_its_cordoned_directories_once() -> None:
+    """KIP-1066: the registration has them after the first heartbeat, though the transition began before it."""
+    toy = ToyCluster(config(3), level=CORDONED_DIRECTORIES)
+    newest = Feature(name="metadata.version", min_supported_version=7, max_supported_version=CORDONED_DIRECTORIES)
+    toy.start(1, 2, 3, features=[newest])
+    toy.create(assignment={index: [1, 2] for index in range(10)})
+    toy.settles = False
+    begin_to_fence(toy)
+    (directory,) = toy.image.brokers[1].log_dirs
+    for _ in range(2):
+        toy.heartbeat(1, cordoned=[directory])
+    changes = [record for record in toy.log if isinstance(record, BrokerRegistrationChangeRecord)]
+    assert sum(record.cordoned_log_dirs == [directory] for record in changes) == 1
+    toy.settle()
+    assert toy.image.brokers[1].cordoned_log_dirs == (directory,)
+    assert toy.image.brokers[1].fenced
 
 
 def test_the_same_incarnation_waits_for_the_running_transition() -> None:

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from kraft.messages.config_record import ConfigRecord
+from kraft.metadata.image import ResourceType
 from kraft.metadata.partitions import NO_LEADER, Partitions
+from kraft.wire.errors import ErrorCode
 from tests.controller.toy import ToyCluster
 
 
@@ -44,3 +47,50 @@ def test_only_the_partitions_of_a_broker_that_comes_or_goes_are_looked_at(looked
     assert set(looked_at) <= {200, 201, 0}
     assert epochs == [0, 0] != [toy.partition(index=index).partition_epoch for index in (200, 201)]
     assert toy.partition("alone").leader == (NO_LEADER if stop else 1)
+
+
+def accepted(kind: ResourceType, resource: str, name: str, value: str) -> ConfigRecord:
+    """A record of Apache Kafka's controller, which does not check the settings of brokers."""
+    return ConfigRecord(resource_type=kind, resource_name=resource, name=name, value=value)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        accepted(ResourceType.TOPIC, "t", "remote.storage.enable", "true"),
+        accepted(ResourceType.TOPIC, "t", "unclean.leader.election.enable", "perhaps"),
+        accepted(ResourceType.BROKER, "", "log.retention.ms", "soon"),
+        accepted(ResourceType.BROKER, "", "log.retention.hours", "soon"),
+        accepted(ResourceType.BROKER, "", "unclean.leader.election.enable", "perhaps"),
+    ],
+    ids=lambda record: f"{record.name}={record.value}",
+)
+def test_a_setting_that_this_version_refuses_stops_no_election(record: ConfigRecord) -> None:
+    toy = ToyCluster()
+    toy.start(1, 2)
+    toy.create(assignment={0: [1]})
+    toy.create("u", assignment={0: [1, 2]})
+    toy.log.append(record)
+    toy.core.replay([record], len(toy.log), 1, 0)
+    toy.pass_time(20, alive=(2,))
+    assert toy.image.brokers[1].fenced
+    assert (toy.partition().leader, toy.partition("u").leader) == (NO_LEADER, 2)
+    later = ToyCluster(log=toy.log)
+    later.heartbeat(1)
+    assert later.partition().leader == 1
+    assert later.create("v").error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("topic", ["true", " TRUE ", None])
+def test_only_the_text_true_allows_an_unclean_leader(topic: str | None) -> None:
+    """The setting of a topic, else that of all brokers."""
+    toy = ToyCluster()
+    toy.start(1, 2)
+    toy.create(assignment={0: [1, 2]})
+    toy.in_sync(1)
+    kind, name = (ResourceType.BROKER, "") if topic is None else (ResourceType.TOPIC, "t")
+    record = accepted(kind, name, "unclean.leader.election.enable", topic or "true")
+    toy.log.append(record)
+    toy.core.replay([record], len(toy.log), 1, 0)
+    toy.pass_time(20, alive=(2,))
+    assert (toy.partition().leader, toy.partition().isr) == (2, (2,))

@@ -29,10 +29,10 @@ def identity(node_id: int = 1, *voters: Voter) -> Identity:
     return Identity(node_id, CLUSTER_ID, UUID(int=1000 + node_id), known, "CONTROLLER")
 
 
-def open_quorum(path: Path, timing: Timing | None = None, **of_world: Any) -> Quorum:
+def open_quorum(path: Path, timing: Timing | None = None, config: LogConfig | None = None, **of_world: Any) -> Quorum:
     """A quorum of one; ``of_world`` are fields of its world that are not the real ones."""
     world = World(**of_world)
-    log = MetadataLog.open(str(path), LogConfig(), now_ms=world.clock.now_ms())
+    log = MetadataLog.open(str(path), config or LogConfig(), now_ms=world.clock.now_ms())
     return Quorum(identity(), log, world, timing=timing)
 
 
@@ -51,10 +51,11 @@ async def running(
     lead: Lead | None = None,
     policy: SnapshotPolicy | None = None,
     timing: Timing | None = None,
+    config: LogConfig | None = None,
     **of_world: Any,
 ) -> AsyncIterator[tuple[Quorum, Metadata]]:
     """Run a quorum of one that leads, and its metadata. The end of the block cancels it without a shutdown."""
-    quorum = open_quorum(path, timing, **of_world)
+    quorum = open_quorum(path, timing, config, **of_world)
     metadata = Metadata(quorum, World(**of_world), policy or SnapshotPolicy())
     async with trio.open_nursery() as nursery:
         await nursery.start(quorum.run, lead or idle)
