@@ -11,7 +11,7 @@ import socketserver
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import attrs
@@ -118,6 +118,10 @@ class _Connection(socketserver.StreamRequestHandler):
     server: _Server
 
     def handle(self) -> None:
+        with suppress(ConnectionError):  # a peer that ends
+            self._answer_all()
+
+    def _answer_all(self) -> None:
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         while length := self.rfile.read(4):
             frame = self.rfile.read(int.from_bytes(length, "big"))
