@@ -253,7 +253,8 @@ async def test_an_operation_of_a_user_is_one_batch_or_refused(tmp_path: Path) ->
         CreatableTopicConfig(name=f"{side}.replication.throttled.replicas", value=throttled)
         for side in ("leader", "follower")
     ]
-    async with running(tmp_path) as (quorum, metadata, controller):
+    # The broker sends no heartbeats while the large requests are decided.
+    async with running(tmp_path, broker_session_timeout_s=3600.0) as (quorum, metadata, controller):
         await start_broker(quorum, controller)
         end_offset = quorum.end_offset
         topics = [
