@@ -1,6 +1,6 @@
 """Keep a table of who leads each partition, from the changes in the metadata log of a running cluster.
 
-Needs `pip install 'kraft[spark]'` and Java 17. The query reads the log from a controller, as a replica without a vote.
+Needs `pip install '.[spark]'` and Java 17. The query reads the log from a controller, as a replica without a vote.
 """
 
 from __future__ import annotations

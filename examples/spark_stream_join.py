@@ -1,6 +1,6 @@
 """Join a stream of orders with a stream of payments, within ten minutes of each order; say which stayed unpaid.
 
-Needs `pip install 'kraft[spark]'` and Java 17.
+Needs `pip install '.[spark]'` and Java 17.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Count the visits of each page in windows of a minute, with a watermark, from one topic into another.
 
-Needs `pip install 'kraft[spark]'` and Java 17. With `format("kafka")` and the jars of Spark's Kafka connector the same
+Needs `pip install '.[spark]'` and Java 17. With `format("kafka")` and the jars of Spark's Kafka connector the same
 job runs without `register`.
 """
 

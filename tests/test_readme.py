@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from tests.support.node_process import NodeProcess, environment, free_ports, running_node
 
@@ -68,6 +69,32 @@ def test_the_leader_and_the_reason(node: NodeProcess, tmp_path: Path) -> None:
     assert "* node 1 leads epoch 1" in shell(explain, tmp_path)
 
 
+def write_a_transaction(servers: str) -> None:
+    """One broker holds the internal topics alone, so a client that uses transactions needs no setting of it."""
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": "t", "broker.address.family": "v4"})
+    producer.init_transactions(30.0)
+    producer.begin_transaction()
+    producer.produce("orders", b"paid")
+    producer.commit_transaction(30.0)
+
+
+def test_a_node_without_a_configuration_takes_transactions(tmp_path: Path) -> None:
+    client, controller = free_ports(2)
+    overrides = (
+        f"listeners=PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}",
+        f"controller.quorum.voters=1@127.0.0.1:{controller}",
+    )
+    command = [sys.executable, "-m", "kraft.node", *(word for each in overrides for word in ("--override", each))]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline().startswith(b"ready")
+            write_a_transaction(f"127.0.0.1:{client}")
+        finally:
+            process.terminate()
+        assert process.wait(timeout=30) == 0
+
+
 def test_a_real_configuration(tmp_path: Path) -> None:
     """Beside the directory of a first minute, which it must leave alone."""
     (tmp_path / "kraft-data").mkdir()
@@ -85,6 +112,7 @@ def test_a_real_configuration(tmp_path: Path) -> None:
         assert process.stdout is not None
         try:
             assert process.stdout.readline().startswith(b"ready")
+            write_a_transaction(f"localhost:{client}")
         finally:
             process.terminate()
         assert process.wait(timeout=30) == 0

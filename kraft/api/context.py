@@ -1,4 +1,5 @@
-"""The objects that a request handler may use: one context for a broker's listeners, one for a controller's."""
+"""The objects that a request handler may use: a context for a broker's listeners, for a
+broker's with ZooKeeper, and for a controller's."""
 
 from __future__ import annotations
 

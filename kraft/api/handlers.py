@@ -27,8 +27,8 @@ from kraft.world.world import InThread
 Context = TypeVar("Context")
 
 Handler = Callable[[Context, Request, Any], Awaitable[Reply]]
-"""``at_broker`` or ``at_controller`` of an API's file. Its arguments are the listener's context, the request, its
-message.
+"""``at_broker``, ``at_zk_broker`` or ``at_controller`` of an API's file. Its arguments are the listener's context, the
+request, its message.
 
 The message is None for ApiVersions in a version that is not offered.
 """

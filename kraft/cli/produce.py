@@ -25,7 +25,11 @@ _ACKS = {"all": ALL_REPLICAS, "1": 1, "0": NO_ACKNOWLEDGEMENT}
 @click.argument("topic")
 @bootstrap_option
 @click.option("--key-separator", metavar="TEXT", help="Separates the key of a line from its value.")
-@click.option("--partition", type=click.IntRange(0), help="Write to this partition. Default: by key, else round-robin.")
+@click.option(
+    "--partition",
+    type=click.IntRange(0),
+    help="Write to this partition. Default: by key, else another one for each batch.",
+)
 @click.option(
     "--acks",
     type=click.Choice(list(_ACKS)),

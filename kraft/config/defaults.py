@@ -16,6 +16,10 @@ DEFAULT_PROPERTIES: Mapping[str, str] = MappingProxyType(
         "log.dirs": "./kraft-data",
         # One broker can hold only one replica. The first consumer should not wait for more members.
         "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "share.coordinator.state.topic.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
         "group.initial.rebalance.delay.ms": "0",
     }
 )

@@ -69,7 +69,7 @@ def run(arguments: Sequence[str] | None, prog: str, *, instruments: Sequence[tri
             try:
                 from kraft.node.zookeeper_node import EXPLAINED
             except ModuleNotFoundError as missing:
-                raise ConfigError(f"zookeeper.connect needs {missing.name}: pip install 'kraft[zookeeper]'") from None
+                raise ConfigError(f"zookeeper.connect needs {missing.name}: pip install '.[zookeeper]'") from None
             explained += EXPLAINED
             with short_collections():
                 return trio.run(_run_with_zookeeper, config, files, options.tree, instruments=instruments)

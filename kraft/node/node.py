@@ -1,6 +1,7 @@
 """The nursery tree of a node.
 
-The lifetimes, outermost first. A task may use only the tasks that enclose it, and a stop ends them in reverse order::
+The lifetimes, outermost first. A task may use its siblings and the tasks that enclose it. A stop ends them in reverse
+order::
 
     directories                     locks held, from here to the end
       quorum                        the raft driver: peers, flusher, role; while it leads the active controller

@@ -14,11 +14,11 @@ A role is a scope. It lives while the core stays in that role; a transition leav
 Only the task of the role steps the core and performs its effects. It performs all effects of a step before the next
 step. All other tasks report events to its inbox.
 
-Commits are grouped. An append is written at once, and one flush covers every append before it began. Nothing is
-committed, published or acknowledged before the flush that covers it has returned.
+Commits are grouped. An append is written at once, and one flush covers every append before it began. A record is
+committed once a majority of the voters has flushed it; the leader itself may still be flushing.
 
-Readers pull. Each waits until the next record is ``committed`` and reads the log at its own pace, the newest batches
-from memory and older ones from the file. So a slow reader delays no commit, and no queue grows for it.
+:mod:`kraft.control.metadata` pulls. It waits until the next record is ``committed`` and reads the log at its own pace,
+the newest batches from memory and older ones from the file. So it delays no commit, and no queue grows for it.
 """
 
 from __future__ import annotations

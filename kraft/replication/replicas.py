@@ -1,6 +1,6 @@
 """The partitions that this broker holds, kept equal to the metadata.
 
-The quorum passes each published image to :meth:`Replicas.apply`, which creates, reconfigures or removes logs. At
+:mod:`kraft.node.publisher` passes each image to :meth:`Replicas.apply`, which creates, reconfigures or removes logs. At
 startup :meth:`Replicas.load` compares the directories with the metadata. It renames a log that the metadata does not
 contain to ``-stray``, and never deletes it.
 
@@ -8,7 +8,7 @@ The broker ignores roles until the image contains its current epoch. Earlier rol
 whose log may have been longer.
 
 With ZooKeeper the roles come from the controller's requests instead (:mod:`kraft.replication.commands`), each of
-which names the broker's epoch. The image then says only what else there is: brokers, topics, settings.
+which names the broker's epoch. The image then has only brokers, topics and settings.
 """
 
 from __future__ import annotations

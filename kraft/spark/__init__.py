@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if find_spec("pyspark") is None:
-    raise ImportError("kraft.spark needs PySpark: pip install 'kraft[spark]'")
+    raise ImportError("kraft.spark needs PySpark: pip install '.[spark]'")
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

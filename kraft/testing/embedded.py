@@ -15,6 +15,7 @@ from types import TracebackType
 import attrs
 import trio
 
+from kraft.config.defaults import DEFAULT_PROPERTIES
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -31,20 +32,12 @@ START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 30.0
 
 SETTINGS: Mapping[str, str] = {
-    "process.roles": "broker,controller",
-    "node.id": "1",
+    **{name: value for name, value in DEFAULT_PROPERTIES.items() if name != "log.dirs"},
     "listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
-    "controller.listener.names": "CONTROLLER",
     "controller.quorum.voters": "1@127.0.0.1:1",
     "offsets.topic.num.partitions": "1",
-    "offsets.topic.replication.factor": "1",
     "transaction.state.log.num.partitions": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
     "share.coordinator.state.topic.num.partitions": "1",
-    "share.coordinator.state.topic.replication.factor": "1",
-    "share.coordinator.state.topic.min.isr": "1",
-    "group.initial.rebalance.delay.ms": "0",
     "metadata.max.idle.interval.ms": "0",
 }
 """The settings in which an embedded node differs from Kafka's defaults."""

@@ -197,7 +197,7 @@ def test_spark_is_imported_only_where_it_is_asked_for() -> None:
     assert told().returncode == 0
     missing = told("--spark", "local[1]")
     assert missing.returncode == 1
-    assert missing.stderr == "Error: kraft.spark needs PySpark: pip install 'kraft[spark]'\n"
+    assert missing.stderr == "Error: kraft.spark needs PySpark: pip install '.[spark]'\n"
 
 
 @pytest.mark.parametrize(

@@ -35,5 +35,5 @@ def test_the_fixture_without_pyspark_says_what_to_install(tmp_path: Path) -> Non
     (tmp_path / "conftest.py").write_text(WITHOUT_PYSPARK)
     (tmp_path / "test_it.py").write_text("def test_job(kraft_spark):\n    pass\n\n\ndef test_other():\n    pass\n")
     ran = python(tmp_path, "-m", "pytest", "-q")
-    assert "ImportError: kraft.spark needs PySpark: pip install 'kraft[spark]'" in ran.stdout
+    assert "ImportError: kraft.spark needs PySpark: pip install '.[spark]'" in ran.stdout
     assert "1 passed, 1 error" in ran.stdout

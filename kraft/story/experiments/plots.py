@@ -117,5 +117,5 @@ def write_picture(figure: Figure, path: Path) -> None:
         write_image(as_picture(figure), path, format="png", width=PICTURE_WIDTH, height=height, validate=False)
     except (ImportError, RuntimeError, ValueError) as error:
         raise KaleidoMissing(
-            f"pictures need plotly, kaleido and Chromium: pip install 'kraft[experiment]' ({error})"
+            f"pictures need plotly, kaleido and Chromium: pip install '.[experiment]' ({error})"
         ) from error

@@ -120,9 +120,7 @@ def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise PlotlyMissing(
-            "the report page needs plotly: pip install 'kraft[spark]', or pip install plotly"
-        ) from error
+        raise PlotlyMissing("the report page needs plotly: pip install '.[spark]', or pip install plotly") from error
     return str(get_plotlyjs())
 
 

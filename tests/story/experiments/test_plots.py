@@ -21,5 +21,5 @@ def test_a_picture_has_no_names_of_a_style_sheet() -> None:
 
 def test_without_plotly_a_picture_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "plotly.io", None)
-    with pytest.raises(KaleidoMissing, match=r"kraft\[experiment\]"):
+    with pytest.raises(KaleidoMissing, match=r"\.\[experiment\]"):
         write_picture(figures(measured())["times-kraft"], tmp_path / "times.png")

@@ -129,7 +129,7 @@ def test_without_plotly_explain_says_what_to_install(
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
     result = explain(journals, "--html", str(tmp_path / "page.html"))
     assert result.exit_code == 1
-    assert "pip install 'kraft[spark]'" in result.output
+    assert "pip install '.[spark]'" in result.output
     assert not (tmp_path / "page.html").exists()
 
 

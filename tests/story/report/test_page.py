@@ -31,7 +31,7 @@ class Tags(HTMLParser):
 
 def test_without_plotly_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(PlotlyMissing, match=r"pip install 'kraft\[spark\]'"):
+    with pytest.raises(PlotlyMissing, match=r"pip install '\.\[spark\]'"):
         render(two_kills())
 
 
