@@ -101,10 +101,11 @@ def _configure(options: argparse.Namespace) -> NodeConfig:
 
 
 def _format_default(config: NodeConfig) -> None:
-    """Format the storage of the default configuration. No other directory is formatted without a command of the
-    user.
+    """Format the storage of a node without a configuration file, if there is nothing in it.
+
+    A directory that has anything is not formatted: it may have lost its ``meta.properties``, or be someone else's.
     """
-    if not any((Path(path) / "meta.properties").exists() for path in config.directories):
+    if not any(directory.exists() and any(directory.iterdir()) for directory in map(Path, config.directories)):
         format_directories(config, uuid_to_text(random_uuid()), DEFAULT_METADATA_LEVEL, ignore_formatted=False)
 
 

@@ -37,7 +37,7 @@ from kraft.wire.codec import encode
 from tests.support.cluster_id import CLUSTER_ID
 from tests.support.eventually import eventually
 from tests.support.metadata_logs import append_records, open_log
-from tests.support.node_process import NodeProcess, free_ports
+from tests.support.node_process import NodeProcess, environment, free_ports
 from tests.support.nodes import node_in
 from tests.support.talk import batch, create, fetch_request, produce
 
@@ -535,3 +535,20 @@ def test_the_default_node_formats_its_own_directory(tmp_path: Path, monkeypatch:
     finally:
         process.kill()
         process.wait()
+
+
+def test_the_default_node_formats_no_directory_that_has_anything(tmp_path: Path) -> None:
+    """A directory without ``meta.properties`` may have lost it. A new cluster id would make its records another's."""
+    (tmp_path / "kraft-data" / "orders-0").mkdir(parents=True)
+    ran = subprocess.run(
+        [sys.executable, "-m", "kraft.node"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 1
+    assert "kraft-data: not formatted; run `kraft storage format` for it" in ran.stderr
+    assert [path.name for path in (tmp_path / "kraft-data").iterdir()] == ["orders-0"]
