@@ -21,11 +21,7 @@ async def decide(controller: ControllerContext, request: Request, message: Any) 
     The connection's own task decides, so no handler waits for the end of a large decision: a plane's handlers also
     serve the quorum.
     """
-
-    async def answer() -> Any:
-        return await controller.controller.request(message, request.api_version)
-
-    return Parked(answer)
+    return Parked(partial(controller.controller.request, message, request.api_version))
 
 
 async def decide_for_node(controller: ControllerContext, request: Request, message: Any) -> Reply:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.node_process import environment
 
 WITHOUT_PYSPARK = 'import sys\n\nsys.modules["pyspark"] = None\n'
@@ -29,6 +31,16 @@ def test_the_plugin_imports_no_spark(tmp_path: Path) -> None:
     heavy = "{'pyspark', 'pyarrow', 'kraft.spark', 'trio'}"
     ran = python(tmp_path, "-c", f"import sys, kraft.testing.plugin; print({heavy} & set(sys.modules))")
     assert ran.stdout == "set()\n", ran.stderr
+
+
+@pytest.mark.parametrize("arguments", ['topic={"orders": 3}', 'topics=["orders"]', '{"orders": 3}'])
+def test_a_mark_that_means_nothing_is_refused(tmp_path: Path, arguments: str) -> None:
+    """It would start a cluster without the topics of the test."""
+    test = f"import pytest\n\n\n@pytest.mark.kraft({arguments})\ndef test_it(kraft_cluster):\n    pass\n"
+    (tmp_path / "test_it.py").write_text(test)
+    ran = python(tmp_path, "-m", "pytest", "-q")
+    assert "pytest.mark.kraft takes two dictionaries" in ran.stdout
+    assert "1 error" in ran.stdout
 
 
 def test_the_fixture_without_pyspark_says_what_to_install(tmp_path: Path) -> None:
