@@ -69,30 +69,30 @@ def test_the_leader_and_the_reason(node: NodeProcess, tmp_path: Path) -> None:
     assert "* node 1 leads epoch 1" in shell(explain, tmp_path)
 
 
-def write_a_transaction(servers: str) -> None:
-    """One broker holds the internal topics alone, so a client that uses transactions needs no setting of it."""
-    producer = Producer({"bootstrap.servers": servers, "transactional.id": "t", "broker.address.family": "v4"})
-    producer.init_transactions(30.0)
-    producer.begin_transaction()
-    producer.produce("orders", b"paid")
-    producer.commit_transaction(30.0)
+def take_a_transaction(arguments: list[str], servers: str, overrides: tuple[str, ...], directory: Path) -> None:
+    """Start a node, write a transaction, and stop the node. One broker must hold the internal topics alone."""
+    command = [sys.executable, *arguments, *(word for each in overrides for word in ("--override", each))]
+    with subprocess.Popen(command, cwd=directory, env=environment(), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline().startswith(b"ready")
+            producer = Producer({"bootstrap.servers": servers, "transactional.id": "t", "broker.address.family": "v4"})
+            producer.init_transactions(30.0)
+            producer.begin_transaction()
+            producer.produce("orders", b"paid")
+            producer.commit_transaction(30.0)
+        finally:
+            process.terminate()
+        assert process.wait(timeout=30) == 0
 
 
-def test_a_node_without_a_configuration_takes_transactions(tmp_path: Path) -> None:
+def test_a_node_without_a_configuration(tmp_path: Path) -> None:
     client, controller = free_ports(2)
     overrides = (
         f"listeners=PLAINTEXT://127.0.0.1:{client},CONTROLLER://127.0.0.1:{controller}",
         f"controller.quorum.voters=1@127.0.0.1:{controller}",
     )
-    command = [sys.executable, "-m", "kraft.node", *(word for each in overrides for word in ("--override", each))]
-    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        try:
-            assert process.stdout.readline().startswith(b"ready")
-            write_a_transaction(f"127.0.0.1:{client}")
-        finally:
-            process.terminate()
-        assert process.wait(timeout=30) == 0
+    take_a_transaction(["-m", "kraft.node"], f"127.0.0.1:{client}", overrides, tmp_path)
 
 
 def test_a_real_configuration(tmp_path: Path) -> None:
@@ -107,15 +107,7 @@ def test_a_real_configuration(tmp_path: Path) -> None:
         f"advertised.listeners=PLAINTEXT://localhost:{client}",
         f"controller.quorum.voters=1@localhost:{controller}",
     )
-    command = [sys.executable, *start.split()[1:], *(word for each in overrides for word in ("--override", each))]
-    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        try:
-            assert process.stdout.readline().startswith(b"ready")
-            write_a_transaction(f"localhost:{client}")
-        finally:
-            process.terminate()
-        assert process.wait(timeout=30) == 0
+    take_a_transaction(start.split()[1:], f"localhost:{client}", overrides, tmp_path)
     assert not list((tmp_path / "kraft-data").iterdir())
 
 

@@ -64,7 +64,7 @@ HANDLERS: dict[type, Callable[[Context, Any], Decision]] = {
     UpdateFeaturesRequest: update_features,
 }
 """Decisions in one step. They examine ``partitions_at_once`` partitions at most, and may change sessions and
-transitions.
+transitions. One that raises KafkaError has changed nothing.
 """
 
 HANDLERS_IN_STEPS: dict[type, Callable[[Context, Any], Steps[Decision]]] = {

@@ -339,11 +339,13 @@ class Quorum:
             self._shutting_down = True
         elif isinstance(event, LogTrimmed):
             await self._flusher.idle()
-            if event.snapshot.end_offset < self.log.start_offset:
-                return None  # a snapshot of the leader has replaced the log meanwhile
-            self.log.trim(event.snapshot)
+            replaced = event.snapshot.end_offset < self.log.start_offset  # by a snapshot of the leader, meanwhile
+            if not replaced:
+                self.log.trim(event.snapshot)
             self._trimmed.set()
             self._trimmed = trio.Event()
+            if replaced:
+                return None
         return event
 
     def _step(self, now: float, event: Event) -> Effects:
@@ -454,7 +456,7 @@ class Quorum:
     async def trim(self, snapshot: SnapshotId) -> None:
         """Delete the records that ``snapshot`` covers from the start of the log, and return when they are gone."""
         await self._inbox.send(LogTrimmed(snapshot))
-        while self.log.start_offset < snapshot.end_offset:  # a snapshot of the leader may replace the log, too
+        while self.log.start_offset < snapshot.end_offset:
             await self._trimmed.wait()
 
 

@@ -44,14 +44,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def kraft_cluster(request: pytest.FixtureRequest) -> Iterator[EmbeddedCluster]:
     """A cluster of one node for this test alone.
 
-    Raises UsageError for a mark with other arguments than ``topics`` and ``settings``, which are dictionaries.
+    Raises UsageError for a mark with other arguments than ``topics`` and ``settings``, which are dictionaries or None.
     """
     from kraft.testing.embedded import EmbeddedCluster
 
     marker = request.node.get_closest_marker("kraft")
     wanted = {} if marker is None else marker.kwargs
-    is_wrong = wanted.keys() - {"topics", "settings"} or not all(isinstance(each, dict) for each in wanted.values())
-    if is_wrong or (marker is not None and marker.args):
+    is_known = wanted.keys() <= {"topics", "settings"} and all(
+        isinstance(each, dict | None) for each in wanted.values()
+    )
+    if not is_known or (marker is not None and marker.args):
         raise pytest.UsageError(
             "pytest.mark.kraft takes two dictionaries: topics={name: partitions}, settings={name: text}"
         )

@@ -171,6 +171,26 @@ async def test_a_snapshot_makes_room_for_all_that_retention_allows(tmp_path: Pat
         await until(lambda: len(list(tmp_path.rglob("*.checkpoint"))) == 1)
 
 
+async def test_a_trim_ends_though_the_leaders_snapshot_replaced_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the node would write no snapshot any more."""
+    async with running(tmp_path) as (quorum, metadata):
+        snapshots = []
+        for number in range(2):
+            await quorum.committed(append(quorum, [topic(number)], 1))
+            snapshots.append(quorum.log.write_snapshot(await committed_image(quorum, metadata)))
+        first, second = snapshots
+
+        async def replace() -> None:
+            quorum.log.trim(second)
+
+        monkeypatch.setattr(quorum._flusher, "idle", replace)
+        with trio.fail_after(30):
+            await quorum.trim(first)
+        assert quorum.log.start_offset == second.end_offset
+
+
 HOUR_S = 3600.0
 
 

@@ -481,30 +481,6 @@ async def test_the_memory_of_many_deleted_partitions_is_freed_in_slices(tmp_path
     assert (len(freed.alive), freed.most <= 200) == (0, True)
 
 
-async def test_a_setting_that_this_broker_refuses_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Apache Kafka's controller leaves the check of a broker's settings to the brokers; others go on."""
-
-    def setting(kind: ResourceType, resource: str, name: str, value: str) -> ConfigRecord:
-        return ConfigRecord(resource_type=kind, resource_name=resource, name=name, value=value)
-
-    broker = broker_in(tmp_path, 1)
-    await broker.replicas.registered(5)
-    await broker.hear(
-        registration(1, 5),
-        setting(ResourceType.BROKER, "", "log.retention.hours", "soon"),
-        setting(ResourceType.BROKER, "1", "log.segment.bytes", "2000000"),
-        setting(ResourceType.TOPIC, "topic", "retention.ms", "later"),
-        setting(ResourceType.TOPIC, "topic", "min.insync.replicas", "2"),
-        *topic(1, leader=1),
-    )
-    config = broker.partition.log.config
-    assert (config.retention_ms, config.segment_bytes, config.min_insync_replicas) == (604_800_000, 2_000_000, 2)
-    assert "ignoring log.retention.hours=soon of broker ''" in caplog.text
-    assert "ignoring retention.ms=later of topic 'topic'" in caplog.text
-    await broker.hear(setting(ResourceType.BROKER, "", "log.retention.hours", "3"))
-    assert broker.partition.log.config.retention_ms == 3 * 3_600_000
-
-
 async def test_new_conditions_of_many_partitions_leave_turns_to_other_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,30 +15,22 @@ from tests.support.hangs import call_in_time
 CLOSE_LIMIT_S = 60.0
 
 
-def _keep(consumer: object) -> None:
-    """Keep a consumer until the process ends: the destructor of one that a failed test did not close may not end."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(consumer))
-
-
-class Consumer(ck.Consumer):
-    """A consumer whose ``close`` takes at most ``CLOSE_LIMIT_S`` seconds; the summary lists one that did not end."""
+class _Bounded:
+    """Closes within ``CLOSE_LIMIT_S`` seconds; the tests' summary lists a call that did not end."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        super().__init__(dict(settings))
-        _keep(self)
+        super().__init__(dict(settings))  # type: ignore[call-arg]
+        # It stays until the process ends: the destructor of one that a failed test did not close may not end.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
     def close(self) -> None:
         """Leave the group."""
-        call_in_time("Consumer.close of librdkafka", super().close, CLOSE_LIMIT_S)
+        call_in_time(f"{type(self).__name__}.close of librdkafka", super().close, CLOSE_LIMIT_S)  # type: ignore[misc]
 
 
-class ShareConsumer(ck.ShareConsumer):
-    """A share consumer that ends as :class:`Consumer` does."""
+class Consumer(_Bounded, ck.Consumer):
+    """A consumer of the classic or the consumer protocol."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        super().__init__(dict(settings))
-        _keep(self)
 
-    def close(self) -> None:
-        """Leave the group."""
-        call_in_time("ShareConsumer.close of librdkafka", super().close, CLOSE_LIMIT_S)
+class ShareConsumer(_Bounded, ck.ShareConsumer):
+    """A share consumer."""

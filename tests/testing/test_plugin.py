@@ -43,6 +43,12 @@ def test_a_mark_that_means_nothing_is_refused(tmp_path: Path, arguments: str) ->
     assert "1 error" in ran.stdout
 
 
+def test_a_mark_may_leave_an_argument_out(tmp_path: Path) -> None:
+    test = "import pytest\n\n\n@pytest.mark.kraft(topics=None)\ndef test_it(kraft_cluster):\n    pass\n"
+    (tmp_path / "test_it.py").write_text(test)
+    assert "1 passed" in python(tmp_path, "-m", "pytest", "-q").stdout
+
+
 def test_the_fixture_without_pyspark_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(WITHOUT_PYSPARK)
     (tmp_path / "test_it.py").write_text("def test_job(kraft_spark):\n    pass\n\n\ndef test_other():\n    pass\n")
