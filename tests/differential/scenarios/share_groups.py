@@ -43,17 +43,26 @@ def joined(talk: Talk, group: str, member: str, *topics: str) -> Body:
 
 
 def configured(talk: Talk, group: str, **configs: str) -> None:
-    """Set the settings of a group, and wait until the broker shows them: the controller answers before it does."""
-    wanted = {key.replace("_", "."): value for key, value in configs.items()}
-    changes = [{"name": name, "configOperation": 0, "value": value} for name, value in wanted.items()]
+    """Set the settings of a group, and wait until the broker has applied them: the controller answers before it does.
+
+    Apache's broker shows a change before it has applied it, and applies one after another: when it shows a later one,
+    it has applied this.
+    """
+    settings = {key.replace("_", "."): value for key, value in configs.items()}
+    _set_and_seen(talk, group, settings)
+    _set_and_seen(talk, f"after {group} {settings}", {"consumer.session.timeout.ms": "45000"})
+
+
+def _set_and_seen(talk: Talk, group: str, settings: dict[str, str]) -> None:
+    changes = [{"name": name, "configOperation": 0, "value": value} for name, value in settings.items()]
     resource = {"resourceType": GROUP_RESOURCE, "resourceName": group, "configs": changes}
     answer = talk.tell(ApiKey.INCREMENTAL_ALTER_CONFIGS, {"resources": [resource]})
     assert not answer["responses"][0]["errorCode"], answer
-    asked = {"resourceType": GROUP_RESOURCE, "resourceName": group, "configurationKeys": [*wanted]}
+    asked = {"resourceType": GROUP_RESOURCE, "resourceName": group, "configurationKeys": [*settings]}
 
     def are_shown() -> bool:
         (found,) = talk.tell(ApiKey.DESCRIBE_CONFIGS, {"resources": [asked]})["results"]
-        return {each["name"]: each["value"] for each in found["configs"]} == wanted
+        return {each["name"]: each["value"] for each in found["configs"]} == settings
 
     eventually(are_shown)
 
