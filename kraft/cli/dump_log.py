@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Callable
 
@@ -141,7 +143,8 @@ def _reader(name: str) -> Callable[[bytes], str]:
 
 def dump(path: str, options: DumpOptions, echo: Echo) -> None:
     """Print one file; its name decides how. Raises Damage, StorageError or OSError if that fails."""
-    os.stat(path)
+    if stat.S_ISDIR(os.stat(path).st_mode):
+        raise IsADirectoryError(errno.EISDIR, "Is a directory; name the files in it", path)
     echo(f"Dumping {path}")
     name = os.path.basename(path)
     stem, suffix = os.path.splitext(name)

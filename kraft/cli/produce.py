@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import AsyncIterator
-from typing import cast
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TypeAlias, cast
 
 import click
 import trio
@@ -18,13 +19,18 @@ from kraft.records.compression import Compression
 
 READ_BYTES = 64 * 1024
 MAX_LINE_BYTES = 1_000_000
+Record: TypeAlias = tuple[bytes | None, bytes]
 _ACKS = {"all": ALL_REPLICAS, "1": 1, "0": NO_ACKNOWLEDGEMENT}
 
 
 @click.command("produce", short_help="Write lines from standard input to a topic.")
 @click.argument("topic")
 @bootstrap_option
-@click.option("--key-separator", metavar="TEXT", help="Separates the key of a line from its value.")
+@click.option(
+    "--key-separator",
+    metavar="TEXT",
+    help="Separates the key of a line from its value; a line without it ends the command.",
+)
 @click.option(
     "--partition",
     type=click.IntRange(0),
@@ -61,8 +67,14 @@ def command(
         )
         await producer.start()
         started.append(producer)
-        async for lines in read_lines():
-            await producer.send([split_line(line, separator) for line in lines])
+        number = 0
+        async with aclosing(read_lines()) as reads:
+            async for lines in reads:
+                records = split_lines(lines, separator)
+                await producer.send(records)
+                number += len(records)
+                if len(records) < len(lines):
+                    raise click.ClickException(f"Line {number + 1} has no key separator {key_separator!r}")
 
     try:
         run(bootstrap, operate)
@@ -78,15 +90,26 @@ def _summary(producer: Producer, topic: str) -> str:
     return text
 
 
-def split_line(line: bytes, separator: bytes | None) -> tuple[bytes | None, bytes]:
-    """Return key and value of a line. The key is None if the line has no separator."""
-    if separator is None or separator not in line:
+def split_lines(lines: list[bytes], separator: bytes | None) -> list[Record]:
+    """Return the records of the lines, up to the first that lacks the separator."""
+    records = list[Record]()
+    for line in lines:
+        record = split_line(line, separator)
+        if record is None:
+            break
+        records.append(record)
+    return records
+
+
+def split_line(line: bytes, separator: bytes | None) -> Record | None:
+    """Return key and value of a line, or None if it lacks the separator. Without one, the line is the value."""
+    if separator is None:
         return None, line
-    key, _, value = line.partition(separator)
-    return key, value
+    key, found, value = line.partition(separator)
+    return (key, value) if found else None
 
 
-async def read_lines() -> AsyncIterator[list[bytes]]:
+async def read_lines() -> AsyncGenerator[list[bytes], None]:
     """Yield the lines of standard input, as many at a time as one read returns. The last line may lack its newline."""
     if sys.stdin is None:  # standard input was closed before the interpreter started
         return

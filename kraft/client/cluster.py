@@ -15,6 +15,7 @@ import trio
 
 from kraft.client.retry import ClusterUnreachable, reason, retried
 from kraft.config.listeners import address, parse_host_port
+from kraft.config.setting import invalid
 from kraft.messages.describe_cluster_request import DescribeClusterRequest
 from kraft.messages.describe_cluster_response import DescribeClusterResponse
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
@@ -83,13 +84,14 @@ async def open_cluster(
     If no server responds, try again for ``retry_timeout_s``.
 
     Raises:
-        ConfigError: an address is not ``host:port``.
+        ConfigError: an address is not ``host:port``, or there is none.
         ClusterUnreachable: no server responded.
         GaveUp: the same, after ``retry_timeout_s``.
     """
-    servers = [
-        parse_host_port("bootstrap servers", text.strip(), "Value must be host:port") for text in bootstrap.split(",")
-    ]
+    addresses = list(filter(None, map(str.strip, bootstrap.split(","))))
+    if not addresses:
+        invalid("bootstrap.servers", bootstrap, "Value must name a server, as host:port")
+    servers = [parse_host_port("bootstrap.servers", text, "Value must be host:port") for text in addresses]
     cluster = Cluster(servers, client_id, dial)
     try:
         if retry_timeout_s:

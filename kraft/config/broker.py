@@ -204,8 +204,8 @@ def _identity(identity: IdentitySettings, zookeeper: ZooKeeperSettings) -> Ident
 
 def _identity_in_zookeeper_mode(identity: IdentitySettings, zookeeper: ZooKeeperSettings) -> IdentitySettings:
     if zookeeper.zookeeper_connect is None:
-        why = "Value must be broker, controller, or both; without it, zookeeper.connect must be set"
-        invalid("process.roles", "", why)
+        why = "broker, controller, or both; without it, zookeeper.connect must be set"
+        raise ConfigError(f"Missing required configuration process.roles: {why}")
     if not zookeeper.zookeeper_connect.strip():
         invalid("zookeeper.connect", zookeeper.zookeeper_connect, "Value must be host:port, separated by commas")
     if identity.broker_id >= 0 and identity.node_id not in (-1, identity.broker_id):

@@ -166,11 +166,13 @@ class Node:
             # Load the snapshot before the listeners open: a voter that no peer can reach would win elections but could
             # not lead.
             await outer.start(parts.metadata.run, name="metadata")
-            await outer.start(parts.quorum.run, parts.lead, name="quorum")
-            outer.start_soon(parts.metadata.write_snapshots, name="snapshots")
             async with trio.open_nursery() as controller_plane:
                 stop_control = trio.Event()
+                # Before the quorum, because a port may be taken: then no epoch is spent. Requests wait in the quorum's
+                # inbox until it runs.
                 controllers = await self._start_controller_plane(controller_plane, parts, stop_control)
+                await outer.start(parts.quorum.run, parts.lead, name="quorum")
+                outer.start_soon(parts.metadata.write_snapshots, name="snapshots")
                 async with trio.open_nursery() as tasks:
                     await self._start_tasks(tasks, parts, controllers)
                     if self.config.is_broker:

@@ -113,7 +113,8 @@ def test_weaker_acknowledgements(run: Run, topic: str, acks: str) -> None:
 
 
 def test_keys_timestamps_and_json(run: Run, topic: str) -> None:
-    run("produce", topic, "--key-separator", ":", text="k:v:w\nno key\n")
+    run("produce", topic, "--key-separator", ":", text="k:v:w\n")
+    run("produce", topic, text="no key\n")
     keys = run("consume", topic, "--from-beginning", "--max-messages", "2", "--keys").output.splitlines()
     assert sorted(keys) == ["\tno key", "k\tv:w"]
     output = run("consume", topic, "--from-beginning", "--max-messages", "2", "--json").output
@@ -252,6 +253,7 @@ def test_a_refusal_of_the_cluster_is_one_line(run: Run, arguments: list[str], wh
         (["consume", "t", "--offset", "x", "--partition", "0"], "--offset must be a number, earliest or latest."),
         (["groups", "reset-offsets", "g", "--topic", "t"], "Give one of --to-earliest"),
         (["topics", "list", "-b", "nonsense"], "Value must be host:port"),
+        (["topics", "list", "-b", " ,"], "Value must name a server, as host:port"),
     ],
 )
 def test_wrong_usage_is_reported_before_a_connection_is_opened(arguments: list[str], why: str) -> None:

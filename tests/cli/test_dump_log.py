@@ -412,6 +412,7 @@ def test_files_that_are_no_such_thing(tmp_path: Path) -> None:
     assert "its name is not a snapshot's" in complaint(tmp_path / "1-2.checkpoint")[1]
     assert complaint(tmp_path / LOG)[1] == f"{tmp_path / LOG}: No such file or directory"
     assert complaint(tmp_path / "nothing")[1] == f"{tmp_path / 'nothing'}: No such file or directory"
+    assert complaint(tmp_path)[1] == f"{tmp_path}: Is a directory; name the files in it"
     unknown = tmp_path / "partition.metadata"
     unknown.touch()
     result = run("--files", unknown)

@@ -174,12 +174,23 @@ async def test_produce_and_consume_outlive_a_leader(tmp_path: Path) -> None:
     ("line", "separator", "expected"),
     [
         (b"a:b:c", b":", (b"a", b"b:c")),
-        (b"abc", b":", (None, b"abc")),
+        (b"abc", b":", None),
         (b"a:b", None, (None, b"a:b")),
         (b":b", b":", (b"", b"b")),
     ],
 )
 def test_a_line_is_split_at_the_first_separator(
-    line: bytes, separator: bytes | None, expected: tuple[bytes | None, bytes]
+    line: bytes, separator: bytes | None, expected: tuple[bytes | None, bytes] | None
 ) -> None:
     assert split_line(line, separator) == expected
+
+
+def test_a_line_without_the_key_separator_ends_the_command(bootstrap: str, topic: str) -> None:
+    """As in Kafka's console producer: the lines before it are stored."""
+    result = CliRunner().invoke(
+        cli, [*command("produce", topic, bootstrap)[2:], "--key-separator", ":"], input="a:1\nb:2\nc3\nd:4\n"
+    )
+    assert result.exit_code == 1
+    assert "Line 3 has no key separator ':'" in result.output
+    assert f"Produced 2 records to {topic}." in result.output
+    wait_for_records(topic, bootstrap, 2)

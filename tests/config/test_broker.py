@@ -143,7 +143,7 @@ def test_a_broken_rule_is_one_line(changes: dict[str, str], key: str, why: str) 
     with pytest.raises(ConfigError) as caught:
         node_config({**DEFAULT_PROPERTIES, **changes})
     message = str(caught.value)
-    assert f"for configuration {key}: " in message
+    assert f" configuration {key}: " in message
     assert why in message
     assert len(message.splitlines()) == 1
 
@@ -284,7 +284,7 @@ def test_a_broken_rule_of_zookeeper_mode_is_one_line(changes: dict[str, str], ke
     with pytest.raises(ConfigError) as caught:
         node_config({**IN_ZOOKEEPER_MODE, **changes})
     message = str(caught.value)
-    assert f"for configuration {key}: " in message
+    assert f" configuration {key}: " in message
     assert why in message
     assert len(message.splitlines()) == 1
 

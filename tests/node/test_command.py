@@ -199,6 +199,8 @@ def test_a_port_that_is_in_use(node: NodeProcess, capsys: pytest.CaptureFixture[
         line = refusal(node, capsys)
     assert str(node.ports[listener]) in line
     assert "in use" in line
+    if listener == 1:
+        assert not list(node.log_directory.rglob("quorum-state")), "an epoch was spent"
 
 
 def test_a_metrics_port_that_is_in_use(node: NodeProcess, capsys: pytest.CaptureFixture[str]) -> None:
