@@ -3,7 +3,7 @@
 Versions 0 to 6: 1 adds the key type, 3 is flexible, 4 has several keys (KIP-699), 6 may request share groups.
 
 The first request begins to create the topic of the coordinator. It and all others wait for that until CREATION_WAIT_S
-after its begin. Until the topic exists, responses have COORDINATOR_NOT_AVAILABLE, which clients retry.
+after its start. Until the topic exists, responses have COORDINATOR_NOT_AVAILABLE, which clients retry.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ def explain_command(
     Each DIRECTORY is the log directory of a node. The default is ./kraft-data, the directory of a node that was started
     without a configuration. Name as many voters as you can: each journal adds what its node did.
 
-    The timeline says who stood for election, who voted for whom, and why. A star marks the begin or the end of a
+    The timeline says who stood for election, who voted for whom, and why. A star marks the start or the end of a
     leader's term. Times are UTC, by each node's own clock.
     """
     sources = [*directories, *(load_config(path).metadata_log_dir for path in configs)]

@@ -99,7 +99,7 @@ class Controller:
 
     The core's time is Trio's clock, so a step of the system's clock ends no session.
 
-    ``directories`` has the directory ids of the replicas, as the quorum's service receives them, for DescribeQuorum.
+    ``directories`` has the directory ids that the Fetch requests of the replicas name, for DescribeQuorum.
     """
 
     def __init__(

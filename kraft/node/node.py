@@ -174,7 +174,7 @@ class Node:
                 await outer.start(parts.quorum.run, parts.lead, name="quorum")
                 outer.start_soon(parts.metadata.write_snapshots, name="snapshots")
                 async with trio.open_nursery() as tasks:
-                    await self._start_tasks(tasks, parts, controllers)
+                    await self._start_channel_and_registration(tasks, parts, controllers)
                     if self.config.is_broker:
                         await self._run_broker(tasks, parts, controllers, task_status)
                     else:
@@ -202,7 +202,9 @@ class Node:
         bound: dict[str, Endpoint] = await nursery.start(serve, plane, service, stopping, name="controller plane")
         return bound
 
-    async def _start_tasks(self, tasks: trio.Nursery, parts: NodeParts, controllers: dict[str, Endpoint]) -> None:
+    async def _start_channel_and_registration(
+        self, tasks: trio.Nursery, parts: NodeParts, controllers: dict[str, Endpoint]
+    ) -> None:
         config = self.config
         tasks.start_soon(parts.channel.run, name="controller channel")
         if parts.controller is not None:

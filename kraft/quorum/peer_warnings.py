@@ -1,4 +1,4 @@
-"""Warnings about peers. Each is logged once instead of with every request.
+"""Warnings about peers. A warning that continues is logged every ten minutes, not with every request.
 
 A peer of another cluster, or with other voters, repeats its request and is refused each time. The first refusal is
 logged. The next ones are counted, and logged again every ten minutes while they continue.

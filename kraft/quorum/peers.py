@@ -60,8 +60,8 @@ class _Fault:
 class Peer:
     """One other voter. ``connect`` connects to a host and port with a client id, within a timeout in seconds.
 
-    A request that the voter always refuses, such as one to another cluster, is sent less and less often and logged
-    once.
+    A request that the voter always refuses, such as one to another cluster, is sent less and less often, and logged
+    as :mod:`kraft.quorum.peer_warnings` says.
     """
 
     voter: Voter

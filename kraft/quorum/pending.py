@@ -61,5 +61,5 @@ class PendingRequests:
             request, response, data = self._pending.pop(reply.request_id), reply.response, b""
             if isinstance(response, FetchResponse) and response.records is not None:
                 data, records = self._log.read(response.records.base_offset, request.max_bytes)
-                response = response.bringing(records)
+                response = response.with_records(records)
             request.complete(response, data)

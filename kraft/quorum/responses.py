@@ -40,7 +40,7 @@ class Responses:
             peer.note_fault(event.request, "sent invalid records, which this node fetches again", f": {error}")
             return RequestFailed(event.number, event.to, event.request, answered=True)
         peer.note_success(event.request)
-        response = response.bringing(fetched.records)
+        response = response.with_records(fetched.records)
         return ResponseReceived(event.number, event.to, event.request, response, fetched)
 
     def note_leader(self, event: ResponseReceived, state: State) -> None:

@@ -201,7 +201,7 @@ def _take_timeout(member: Member, now: float) -> None:
         case Unattached(election_deadline=deadline) if now >= deadline:
             voting.seek_votes(member, now, "the election timeout expired without a leader")
         case Prospective(election_deadline=deadline) as state if now >= deadline:
-            voting.give_way(member, now, state, "too few voters would grant their votes in time")
+            voting.end_pre_votes(member, now, state, "too few voters would grant their votes in time")
         case Candidate(election_deadline=deadline) as state if now >= deadline:
             if state.backing_off:
                 voting.seek_votes(member, now, "the candidate lost the election", state.retries + 1)

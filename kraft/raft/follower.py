@@ -92,7 +92,7 @@ def take_timeout(member: Member, now: float, state: Follower) -> bool:
     if state.download is not None and state.download.complete:
         member.state = attrs.evolve(state, fetch_deadline=math.inf, has_fetched=False)
         return False
-    if member.may_stand:
+    if member.may_become_candidate:
         return True
     member.become(Unattached(state.epoch, math.inf, state.voted_for, request_at=now), why_given_up(member, state))
     return False

@@ -111,7 +111,7 @@ def answer_fetch(member: Member, now: float, request_id: int, request: FetchRequ
     state = member.state
     assert isinstance(state, Leader)
     snapshot = _snapshot_for(member, request)
-    diverging = None if snapshot else where_logs_part(member, request)
+    diverging = None if snapshot else diverging_epoch(member, request)
     if snapshot or diverging:
         member.reply(request_id, _fetched(member, state, snapshot=snapshot, diverging=diverging))
         return
@@ -123,7 +123,7 @@ def answer_fetch(member: Member, now: float, request_id: int, request: FetchRequ
     if older is not None:
         member.reply(older.request_id, _fetched(member, state))
     if request.fetch_offset < member.log.end_offset or request.max_wait_s <= 0 or _lags(member, state, request):
-        _bring(member, state, request_id, request)
+        _reply_records(member, state, request_id, request)
     else:
         deadline = now + min(request.max_wait_s, member.timing.fetch_timeout_s)
         state.parked[owner] = ParkedFetch(request_id, request, deadline)
@@ -155,7 +155,7 @@ def _snapshot_for(member: Member, request: FetchRequest) -> SnapshotId | None:
     return log.snapshot if out_of_reach or request.fetch_offset == 0 else None
 
 
-def where_logs_part(member: Member, request: FetchRequest) -> EpochEnd | None:
+def diverging_epoch(member: Member, request: FetchRequest) -> EpochEnd | None:
     """Return the end of the last epoch that the replica may share with this log; None if the logs match."""
     if request.fetch_offset == 0 and request.last_fetched_epoch == 0:
         return None
@@ -205,10 +205,10 @@ def note_contact(member: Member, state: Leader) -> None:
 
 def _answer_parked(member: Member, state: Leader, owner: int) -> None:
     parked = state.parked.pop(owner)
-    _bring(member, state, parked.request_id, parked.request)
+    _reply_records(member, state, parked.request_id, parked.request)
 
 
-def _bring(member: Member, state: Leader, request_id: int, request: FetchRequest) -> None:
+def _reply_records(member: Member, state: Leader, request_id: int, request: FetchRequest) -> None:
     """Answer a Fetch with the records from its offset on, or with none."""
     offset = request.fetch_offset
     records = member.log.read(offset) if offset < member.log.end_offset else None

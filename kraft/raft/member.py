@@ -85,7 +85,7 @@ class Member:
         return None if isinstance(self.state, Resigned) else self.state.leader_id
 
     @property
-    def may_stand(self) -> bool:
+    def may_become_candidate(self) -> bool:
         return self.is_voter and not self.shutting_down
 
     def take_effects(self) -> Effects:
@@ -126,7 +126,7 @@ class Member:
         self.become(Unattached(epoch, self._election_deadline(now), request_at=self.next_request_at(now)), why)
 
     def _election_deadline(self, now: float) -> float:
-        if not self.may_stand:
+        if not self.may_become_candidate:
             return math.inf
         match self.state:
             case Follower(fetch_deadline=deadline) | Unattached(election_deadline=deadline) if deadline < math.inf:

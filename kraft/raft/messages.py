@@ -136,7 +136,7 @@ class FetchResponse:
     diverging: EpochEnd | None = None
     snapshot: SnapshotId | None = None
 
-    def bringing(self, records: LogSlice | None) -> FetchResponse:
+    def with_records(self, records: LogSlice | None) -> FetchResponse:
         """Return the same response with these records."""
         known = self.error, self.epoch, self.leader_id, self.high_watermark
         return FetchResponse(*known, records, self.diverging, self.snapshot)

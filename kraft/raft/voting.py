@@ -100,12 +100,12 @@ def seek_votes(member: Member, now: float, why: str, retries: int = 0) -> None:
     )
     member.become(prospective, why)
     if len(granted) >= member.majority:
-        stand(member, now, prospective, "the quorum has no other voter")
+        become_candidate(member, now, prospective, "the quorum has no other voter")
     else:
-        _request_votes(member, VoteRequest(state.epoch, *_claim(member), pre_vote=True))
+        _request_votes(member, VoteRequest(state.epoch, *_candidate_and_log(member), pre_vote=True))
 
 
-def stand(member: Member, now: float, prospective: Prospective, why: str) -> None:
+def become_candidate(member: Member, now: float, prospective: Prospective, why: str) -> None:
     """Become a candidate in a new epoch and request votes."""
     epoch = member.next_epoch()
     if epoch is None:
@@ -113,10 +113,10 @@ def stand(member: Member, now: float, prospective: Prospective, why: str) -> Non
     deadline = now + member.timing.election_timeout(member.jitter()) if member.others else math.inf
     candidate = Candidate(epoch, deadline, voted_for=member.node_id, retries=prospective.retries)
     member.become(candidate, why)
-    _request_votes(member, VoteRequest(candidate.epoch, *_claim(member)))
+    _request_votes(member, VoteRequest(candidate.epoch, *_candidate_and_log(member)))
 
 
-def _claim(member: Member) -> tuple[int, int, int]:
+def _candidate_and_log(member: Member) -> tuple[int, int, int]:
     return member.node_id, member.log.end_offset, member.log.last_epoch
 
 
@@ -155,17 +155,17 @@ def _count_pre_vote(member: Member, now: float, state: Prospective, voter: int, 
         state = attrs.evolve(state, granted=state.granted | {voter}, refused=state.refused - {voter})
         member.state = state
         if len(state.granted) >= member.majority:
-            stand(member, now, state, _do(state.granted, "would grant"))
+            become_candidate(member, now, state, _with_votes(state.granted, "would grant"))
         return
     state = attrs.evolve(state, refused=state.refused | {voter})
     member.state = state
     if voter == state.leader_id == response.leader_id:
-        give_way(member, now, state, f"{voter} responded as the leader")
+        end_pre_votes(member, now, state, f"{voter} responded as the leader")
     elif _is_lost(member, state.refused):
-        give_way(member, now, state, _do(state.refused, "would refuse"))
+        end_pre_votes(member, now, state, _with_votes(state.refused, "would refuse"))
 
 
-def give_way(member: Member, now: float, state: Prospective, why: str) -> None:
+def end_pre_votes(member: Member, now: float, state: Prospective, why: str) -> None:
     """Stop seeking pre-votes. Follow the known leader again, or wait for another voter's election."""
     if state.leader_id is not None and not state.resigned:
         member.follow(now, state.epoch, state.leader_id, why)
@@ -180,7 +180,7 @@ def count_vote(member: Member, now: float, state: Candidate, voter: int) -> None
     member.state = attrs.evolve(state, granted=granted)
     if len(granted) >= member.majority:
         alone = granted == {member.node_id}
-        leader.lead(member, now, granted, "its own vote is a majority" if alone else _do(granted, "granted"))
+        leader.lead(member, now, granted, "its own vote is a majority" if alone else _with_votes(granted, "granted"))
 
 
 def _count_refusal(member: Member, now: float, state: Candidate, voter: int) -> None:
@@ -208,8 +208,8 @@ def take_vote_failure(member: Member, now: float, event: RequestFailed) -> None:
     if not isinstance(state, Prospective | Candidate) or not _is_of(state, request):
         return
     if isinstance(state, Prospective) and event.unsupported:
-        stand(member, now, state, f"{event.to} does not support pre-votes")
-    elif event.to not in state.granted | state.refused and member.may_stand:
+        become_candidate(member, now, state, f"{event.to} does not support pre-votes")
+    elif event.to not in state.granted | state.refused and member.may_become_candidate:
         request_at = min(state.request_at, now + member.timing.retry_backoff_s)
         member.state = attrs.evolve(state, unreached=state.unreached | {event.to}, request_at=request_at)
 
@@ -222,7 +222,7 @@ def _is_of(state: Prospective | Candidate, request: VoteRequest) -> bool:
 
 def request_again(member: Member, state: Prospective | Candidate) -> None:
     """Send the request again to the voters that did not answer."""
-    request = VoteRequest(state.epoch, *_claim(member), pre_vote=isinstance(state, Prospective))
+    request = VoteRequest(state.epoch, *_candidate_and_log(member), pre_vote=isinstance(state, Prospective))
     for voter in sorted(state.unreached):
         member.send(voter, request)
     member.state = attrs.evolve(state, unreached=frozenset(), request_at=math.inf)
@@ -232,7 +232,7 @@ def _is_lost(member: Member, refused: frozenset[int]) -> bool:
     return len(refused) > len(member.voters) - member.majority
 
 
-def _do(voters: frozenset[int], what: str) -> str:
+def _with_votes(voters: frozenset[int], what: str) -> str:
     """Return the clause that these voters do something with their votes, for a transition's reason."""
     *names, last = map(str, sorted(voters))
     return f"{', '.join(names)} and {last} {what} their votes" if names else f"{last} {what} its vote"

@@ -325,7 +325,7 @@ class HostedPartition:
             KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first, NOT_ENOUGH_REPLICAS_AFTER_APPEND if
                 fewer replicas than ``min.insync.replicas`` are in sync by then.
         """
-        leadership = await self._as_leader(lambda leadership: self.high_watermark >= offset)
+        leadership = await self._until(lambda leadership: self.high_watermark >= offset)
         if len(leadership.maximal_isr) < leadership.min_isr:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
@@ -336,7 +336,7 @@ class HostedPartition:
             KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first.
         """
         end_offset = self.log.log_end_offset
-        await self._as_leader(lambda leadership: self.high_watermark >= end_offset)
+        await self._until(lambda leadership: self.high_watermark >= end_offset)
 
     async def committed_or_stalled(self, offset: int) -> None:
         """Return once everything below ``offset`` is committed, or will not be for now: below ``min.insync.replicas``
@@ -345,7 +345,7 @@ class HostedPartition:
         Raises:
             KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first.
         """
-        await self._as_leader(lambda its: self.high_watermark >= offset or len(its.isr) < its.min_isr)
+        await self._until(lambda its: self.high_watermark >= offset or len(its.isr) < its.min_isr)
 
     async def deleted(self, offset: int) -> int:
         """Return the low watermark once every live replica's log begins at ``offset`` or later. The caller bounds the
@@ -358,15 +358,15 @@ class HostedPartition:
         def low_watermark(leadership: Leadership) -> int:
             return leadership.low_watermark(self.log.log_start_offset)
 
-        return low_watermark(await self._as_leader(lambda leadership: low_watermark(leadership) >= offset))
+        return low_watermark(await self._until(lambda leadership: low_watermark(leadership) >= offset))
 
-    async def _as_leader(self, so: Callable[[Leadership], bool]) -> Leadership:
-        """Wait until ``so`` is true of the present leadership. Raises KafkaError NOT_LEADER_OR_FOLLOWER if it ends
-        first.
+    async def _until(self, condition: Callable[[Leadership], bool]) -> Leadership:
+        """Wait until ``condition`` is true of the present leadership, and return this. Raises KafkaError
+        NOT_LEADER_OR_FOLLOWER if it ends first.
         """
         leadership = self.leadership
         while leadership is not None and self.leadership is leadership:
-            if so(leadership):
+            if condition(leadership):
                 return leadership
             changed = trio.Event()
             stop = self.watch(changed)

@@ -138,7 +138,7 @@ class _Scan:
                 position += damage.size
 
     def _batches(self, data: bytes, position: int) -> tuple[list[tuple[int, BatchHeader]], int, CorruptBatch | None]:
-        """Return the sound batches at the begin of ``data``, their end, and what is wrong there if it is not the end of
+        """Return the sound batches at the start of ``data``, their end, and what is wrong there if it is not the end of
         the data.
         """
         batches: list[tuple[int, BatchHeader]] = []

@@ -58,7 +58,7 @@ def data_loss(options: Options, text: str) -> None:
 
 
 def open_client(options: Options, retry_timeout_s: float = 0.0) -> BlockingCluster:
-    """Return a client for the brokers of ``kafka.bootstrap.servers``. It connects at the begin of its with block."""
+    """Return a client for the brokers of ``kafka.bootstrap.servers``. It connects at the start of its with block."""
     servers: tuple[str, ...] = options[SERVERS]
     return BlockingCluster(",".join(servers), options[CLIENT_ID], retry_timeout_s=retry_timeout_s)
 

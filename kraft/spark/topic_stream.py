@@ -95,7 +95,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(
         self, start: Mapping[str, Mapping[str, int]], end: Mapping[str, Mapping[str, int]]
     ) -> Sequence[InputPartition]:
-        """Plan a batch. Report records that are gone: of deleted partitions, and of new ones that lost their begin."""
+        """Plan a batch. Report records that are gone: of deleted partitions, and of new ones that lost their start."""
         begin, until = from_json(start), from_json(end)
         if gone := begin.keys() - until.keys():
             data_loss(self._options, f"{named_partitions(gone)} do not exist any more")

@@ -77,7 +77,7 @@ class InFlight:
         message = self.message
         if isinstance(message, Send):
             return f"{self.source}->{self.target} {in_words(message.request)}"
-        return f"{self.source}->{self.target} {name_of(message.request)} answered: {in_words(message.response)}"
+        return f"{self.source}->{self.target} {name_of(message.request)} response: {in_words(message.response)}"
 
 
 @attrs.frozen

@@ -120,7 +120,7 @@ class _Times:
 
     commit_ms: float
     whole_ms: float
-    """From its begin."""
+    """From its start."""
 
 
 @attrs.frozen

@@ -85,22 +85,22 @@ def any_epoch_vote(_: Any) -> Any:
 ORIGINAL_VOTE_RESPONSE = voting.take_vote_response
 
 
-def votes_at_once(stand: Any) -> Any:
-    def stand_counting(member: Any, now: float, prospective: Any, why: str) -> None:
-        stand(member, now, prospective, why)
+def votes_at_once(become_candidate: Any) -> Any:
+    def counting(member: Any, now: float, prospective: Any, why: str) -> None:
+        become_candidate(member, now, prospective, why)
         voting.count_own_vote(member, now, member.epoch, member.node_id)
 
-    return stand_counting
+    return counting
 
 
 def same_epoch(_: Any) -> Any:
-    def stand(member: Any, now: float, prospective: Any, why: str) -> None:
+    def become_candidate(member: Any, now: float, prospective: Any, why: str) -> None:
         epoch = max(prospective.epoch, 1)
         deadline = now + member.timing.election_timeout(member.jitter())
         member.become(Candidate(epoch, deadline, member.node_id, retries=prospective.retries), why)
-        voting._request_votes(member, voting.VoteRequest(epoch, *voting._claim(member)))
+        voting._request_votes(member, voting.VoteRequest(epoch, *voting._candidate_and_log(member)))
 
-    return stand
+    return become_candidate
 
 
 def forgets(**fields: Any) -> Callable[[Any], Any]:
@@ -237,7 +237,7 @@ def patient(_: Any) -> Any:
     return take
 
 
-def asks_for_ever(give_way: Any) -> Any:
+def asks_for_ever(end_pre_votes: Any) -> Any:
     def give_way_to_none(member: Any, now: float, state: Any, why: str) -> None:
         deadline = now + member.timing.election_timeout(member.jitter())
         member.state = attrs.evolve(state, election_deadline=deadline)
@@ -346,7 +346,7 @@ def takes_any_epoch(learn: Any) -> Any:
     return learn_anything
 
 
-def no_election_deadline(give_way: Any) -> Any:
+def no_deadline(end_pre_votes: Any) -> Any:
     def give_way_for_good(member: Any, now: float, state: Any, why: str) -> None:
         member.become(Unattached(state.epoch, math.inf, state.voted_for), why)
 
@@ -399,10 +399,10 @@ MUTANTS = {
     "does not write its vote": Mutant("a vote is durable", Member, "take_effects", vote_unwritten),
     "does not write new epochs": Mutant("an epoch is durable", Member, "take_effects", epoch_unwritten),
     "speaks before it wrote": Mutant("a node stores, then sends", SimulatedNode, "_begin_election_write", speaks_first),
-    "counts its vote at once": Mutant("one's own vote counts once durable", voting, "stand", votes_at_once),
+    "counts its vote at once": Mutant("one's own vote counts once durable", voting, "become_candidate", votes_at_once),
     "counts votes of old epochs": Mutant("votes are for one epoch", voting, "take_vote_response", any_epoch_vote),
-    "stands in the same epoch": Mutant("an election takes a new epoch", voting, "stand", same_epoch),
-    "an observer stands": Mutant("observers do not vote", Member, "may_stand", as_property(True)),
+    "stands in the same epoch": Mutant("an election takes a new epoch", voting, "become_candidate", same_epoch),
+    "an observer stands": Mutant("observers do not vote", Member, "may_become_candidate", as_property(True)),
     "an observer takes any epoch": Mutant(
         "an observer takes no epoch without a leader", Member, "learn", takes_any_epoch
     ),
@@ -424,7 +424,7 @@ MUTANTS = {
         "a follower fetches behind durable records", LogView, "all_durable", as_property(True)
     ),
     "believes an old flush": Mutant("a truncation voids flushes", LogView, "flushed", forgets_cuts),
-    "does not compare logs": Mutant("logs are compared before records go", leader, "where_logs_part", returning(None)),
+    "does not compare logs": Mutant("logs are compared before records go", leader, "diverging_epoch", returning(None)),
     "knows no older epochs": Mutant("an epoch ends where the next begins", LogView, "end_of", only_own_epochs),
     "cuts one too many": Mutant("only diverging records are truncated", LogView, "diverging_from", shifted_cut(-1)),
     "cuts one too few": Mutant("all diverging records are truncated", LogView, "diverging_from", shifted_cut(1)),
@@ -438,7 +438,7 @@ MUTANTS = {
     "takes any answer": Mutant("one request is under way", follower, "_expected", asks_anew),
     "never gives a leader up": Mutant("the fetch timeout", follower, "take_timeout", patient),
     "never resigns": Mutant("check-quorum", Timing, "check_quorum_s", as_property(1e9)),
-    "never stands again": Mutant("a lost election is followed by another", voting, "give_way", no_election_deadline),
+    "never stands again": Mutant("a lost election is followed by another", voting, "end_pre_votes", no_deadline),
     "waits for ever behind a snapshot": Mutant(
         "a voter without a leader stands by itself", Member, "_election_deadline", waits_for_a_check
     ),
@@ -455,7 +455,7 @@ MUTANTS = {
     ),
     "wins with one vote too few": Mutant("a majority elects", voting, "count_vote", wins_early),
     "leads on after a restart": Mutant("a restarted leader leads no more", core, "_first_state", leads_on),
-    "asks for ever": Mutant("the Prospective state ends", voting, "give_way", asks_for_ever),
+    "asks for ever": Mutant("the Prospective state ends", voting, "end_pre_votes", asks_for_ever),
     "cuts what is committed": Mutant("committed records are never truncated", follower, "_cut", cuts_anything),
     "answers from the former epoch": Mutant(
         "no high watermark before one's own epoch commits", leader, "_high_watermark", tells_what_it_remembers

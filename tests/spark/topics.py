@@ -97,7 +97,7 @@ class Topics:
         self.append(name, [Record(at, 1_000 + at, None, value.encode()) for at, value in enumerate(values)], partition)
 
     def delete_records(self, name: str, before: int, partition: int = 0) -> None:
-        """Move the begin of the log, as retention does."""
+        """Move the start of the log, as retention does."""
 
         async def delete(cluster: Cluster) -> None:
             wanted = DeleteRecordsPartition(partition_index=partition, offset=before)

@@ -138,7 +138,7 @@ def broker_flapping(states: DataFrame) -> DataFrame:
 
 
 def partition_unavailability(leadership: DataFrame, states: DataFrame) -> DataFrame:
-    """Return the intervals without a leader. The state of the last leader at the begin is the reason."""
+    """Return the intervals without a leader. The state of the last leader at the start is the reason."""
     by = Window.partitionBy("topic_id", "partition").orderBy("from_offset")
     rows = leadership.select(
         "*", F.lag("leader").over(by).alias("before"), F.lead("leader").over(by).alias("next_leader")

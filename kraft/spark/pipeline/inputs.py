@@ -30,7 +30,7 @@ _METADATA = {"mode": "quarantine", "includeControlRecords": "true"}
 
 
 def metadata_stream(spark: SparkSession, controllers: str) -> DataFrame:
-    """Return the stream of the metadata log of a live quorum, from its begin."""
+    """Return the stream of the metadata log of a live quorum, from its start."""
     reader = spark.readStream.format("kraft-metadata").options(**_METADATA)
     return reader.option("kafka.bootstrap.controllers", controllers).load()
 

@@ -65,7 +65,7 @@ def quorum_history(lines: Sequence[JournalLine]) -> QuorumHistory:
 
 
 def failovers(history: QuorumHistory) -> list[Failover]:
-    """Return the changes of leader of which the journals date the end of the old term and the begin of the new one."""
+    """Return the changes of leader of which the journals date the end of the old term and the start of the new one."""
     found = []
     led = [term for term in history.terms if term.leader is not None]
     for before, after in pairwise(led):
@@ -79,7 +79,7 @@ def failovers(history: QuorumHistory) -> list[Failover]:
 
 
 def _phases(elections: Iterable[ElectionHistory], term: LeaderTerm, former_ended_ms: int) -> list[FailoverPhase]:
-    """Return the phases between the end of the former term and the begin of ``term``."""
+    """Return the phases between the end of the former term and the start of ``term``."""
     candidacies = [each for election in elections for each in election.candidacies]
     began_ms = min((each.ms for each in candidacies), default=former_ended_ms)
     won = (

@@ -17,7 +17,7 @@ from kraft.story.quorum_timeline import LeaderTerm
 
 
 class HasSpan(Protocol):
-    """A value with a begin and an end."""
+    """A value with a start and an end."""
 
     @property
     def start_ms(self) -> int: ...
