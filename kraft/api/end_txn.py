@@ -41,7 +41,6 @@ at_zk_broker = at_broker
 async def _end(broker: BrokerContext, request: Request, message: EndTxnRequest) -> EndTxnResponse:
     if not message.transactional_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
-    await broker.producer_ids.fill()  # the next epoch may need another producer id
     shard = broker.coordinators.transactions.shard_of(message.transactional_id)
     response: EndTxnResponse = await response_of(shard.submit(request, message))
     return response

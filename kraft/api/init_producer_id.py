@@ -8,7 +8,10 @@ the producers before and aborts their open transaction.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
+
+import trio
 
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
@@ -16,13 +19,16 @@ from kraft.messages.init_producer_id_request import InitProducerIdRequest
 from kraft.messages.init_producer_id_response import InitProducerIdResponse
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request, response_of
-from kraft.wire.errors import ErrorCode
+from kraft.wire.errors import ErrorCode, KafkaError
 
 ROW = Api(
     ApiKey.INIT_PRODUCER_ID,
     versions={ListenerType.BROKER: (0, 5), ListenerType.ZK_BROKER: (0, 5)},
     permissions=((Operation.WRITE, Resource.TRANSACTIONAL_ID), (Operation.IDEMPOTENT_WRITE, Resource.CLUSTER)),
 )
+
+_ID_WAIT_S = 1.0
+"""Not a Kafka setting. How long a transactional id without a producer id waits for one, before its client retries."""
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: InitProducerIdRequest) -> Reply:
@@ -46,7 +52,8 @@ at_zk_broker = at_broker
 async def _transactional(
     broker: BrokerContext, request: Request, message: InitProducerIdRequest
 ) -> InitProducerIdResponse:
-    await broker.producer_ids.fill()
+    with trio.move_on_after(_ID_WAIT_S), suppress(KafkaError):  # a known transactional id needs no other producer id
+        await broker.producer_ids.fill()
     shard = broker.coordinators.transactions.shard_of(message.transactional_id or "")
     response: InitProducerIdResponse = await response_of(shard.submit(request, message))
     return response

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 
 import attrs
@@ -16,31 +15,43 @@ from kraft.wire.errors import ErrorCode, KafkaError
 logger = logging.getLogger("kraft.producers")
 
 
+_PREFETCH_AT = 100
+"""The next block is requested once so few ids are left: a tenth of a block (``RPCProducerIdManager``)."""
+
+
+@attrs.define(eq=False)
+class _Attempt:
+    """A request for a block, which all that wait for an id share."""
+
+    failure: KafkaError | None = None
+    done: trio.Event = attrs.Factory(trio.Event)
+
+
 @attrs.define(eq=False)
 class ProducerIds:
-    """The current block: ids from ``next_id`` up to, but not including, ``end_id``.
-
-    The broker that holds ``replicas`` requests the blocks.
-    """
+    """The ids of the current block, and the next block. The broker that holds ``replicas`` requests them in ``run``."""
 
     channel: ControllerChannel
     replicas: Replicas
-    next_id: int = 0
-    end_id: int = 0
-    _refill: trio.Lock = attrs.Factory(trio.Lock)
-    _missed: trio.Event = attrs.Factory(trio.Event)
-    """Set once :meth:`take` has found no id."""
+    _ids: range = range(0)
+    _next_block: range = range(0)
+    _attempt: _Attempt = attrs.Factory(_Attempt)
+    _wanted: trio.Event = attrs.Factory(trio.Event)
+    """Set once a block is needed, or soon will be."""
 
     async def run(self) -> None:
-        """Get a block after each :meth:`take` without an id, forever.
-
-        A coordinator that aborts a transaction after its timeout has no request that could wait for the block.
-        """
+        """Request blocks as they are needed, forever."""
         while True:
-            await self._missed.wait()
-            self._missed = trio.Event()
-            with contextlib.suppress(KafkaError):  # it is logged, and the next take without an id asks again
-                await self.fill()
+            await self._wanted.wait()
+            failure = None
+            try:
+                self._next_block = await self._allocated()
+            except KafkaError as refused:
+                failure = refused
+            self._wanted = trio.Event()
+            attempt, self._attempt = self._attempt, _Attempt()
+            attempt.failure = failure
+            attempt.done.set()
 
     async def next(self) -> int:
         """Return an id that no producer of this cluster ever had.
@@ -52,21 +63,26 @@ class ProducerIds:
         return self.take()
 
     async def fill(self) -> None:
-        """Get another block if none has an id left, so that :meth:`take` has one. Raises as :meth:`next`."""
-        while self.next_id >= self.end_id:
-            async with self._refill:
-                if self.next_id >= self.end_id:
-                    await self._fetch_block()
+        """Wait for a block if no id is left, so that :meth:`take` has one. Raises as :meth:`next`."""
+        if not self._ids and not self._next_block:
+            attempt = self._attempt
+            self._wanted.set()
+            await attempt.done.wait()
+            if attempt.failure is not None:
+                raise attempt.failure.anew()
 
     def take(self) -> int:
         """:meth:`next` without a wait. Raises KafkaError COORDINATOR_LOAD_IN_PROGRESS if no id is left for now."""
-        if self.next_id >= self.end_id:
-            self._missed.set()
+        if not self._ids:
+            self._ids, self._next_block = self._next_block, range(0)
+        ids, self._ids = self._ids, self._ids[1:]
+        if len(self._ids) <= _PREFETCH_AT and not self._next_block:
+            self._wanted.set()
+        if not ids:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        self.next_id += 1
-        return self.next_id - 1
+        return ids[0]
 
-    async def _fetch_block(self) -> None:
+    async def _allocated(self) -> range:
         request = AllocateProducerIdsRequest(self.replicas.node_id, self.replicas.broker_epoch)
         try:
             response = await self.channel.request(request)
@@ -75,5 +91,4 @@ class ProducerIds:
         except KafkaError as refused:
             logger.warning("the controller allocated no producer ids: %s; idempotent producers retry", refused)
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS) from refused
-        self.next_id = response.producer_id_start
-        self.end_id = response.producer_id_start + response.producer_id_len
+        return range(response.producer_id_start, response.producer_id_start + response.producer_id_len)
