@@ -8,11 +8,11 @@ import attrs
 import trio
 
 from kraft.api.context import BrokerContext
+from kraft.broker.producer_state import IN_TRANSACTION
 from kraft.coordination.verification import Verdicts
 from kraft.messages.produce_request import PartitionProduceData
 from kraft.records.batch import BatchHeader, CorruptBatch, parse_header
 from kraft.records.produced import is_transactional
-from kraft.replication.appending import IN_TRANSACTION
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.slices import Slices
 

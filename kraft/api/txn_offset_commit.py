@@ -20,6 +20,7 @@ from typing import Any
 from kraft.api.context import BrokerContext
 from kraft.api.offset_commits import commit_known
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.broker.producer_state import IN_TRANSACTION
 from kraft.coordinator.groups.transactions import TransactionalCommit
 from kraft.messages.registry import ApiKey
 from kraft.messages.txn_offset_commit_request import TxnOffsetCommitRequest
@@ -58,9 +59,10 @@ async def at_broker(broker: BrokerContext, request: Request, message: TxnOffsetC
     shard = broker.coordinators.groups.shard_of_member(message.group_id)
     producers = shard.partition.log.producers
     is_known = producers.is_in_transaction(message.producer_id, message.producer_epoch)
-    is_checked = broker.config.transactions.transaction_partition_verification_enable
-    if is_known or not (is_checked or request.api_version >= ADDING_VERSION):
-        return await _commit(broker, request, message, None)
+    is_verified = broker.config.transactions.transaction_partition_verification_enable
+    is_verified |= request.api_version >= ADDING_VERSION
+    if is_known or not is_verified:
+        return await _commit(broker, request, message, IN_TRANSACTION if is_verified else None)
     producers.check_epoch(message.producer_id, message.producer_epoch)
 
     async def verified() -> Any:

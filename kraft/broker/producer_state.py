@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable
+from typing import Final
 
 import attrs
 
@@ -22,6 +23,8 @@ from kraft.wire.errors import ErrorCode, KafkaError
 RETAINED_BATCHES = 5
 """The largest ``max.in.flight.requests.per.connection`` that Kafka allows an idempotent producer."""
 NO_EPOCH = -1
+IN_TRANSACTION: Final = -1
+"""In place of the end of a log, if the partition had the transaction, so that no coordinator was asked."""
 FENCING_EPOCH = 2**15 - 1
 """The epoch that fences the last producer of an id. It cannot rise, so a marker ends a transaction that has it."""
 EPOCH_BUMP_VERSION = 2
@@ -151,15 +154,20 @@ class ProducerStates:
         entry = self._entries.get(producer_id)
         return entry is not None and entry.transaction_first_offset is not None and entry.epoch == epoch
 
-    def check_verified(self, producer_id: int, verified_at: int) -> None:
-        """Check that a producer may begin a transaction, which its coordinator confirmed when the log ended at
-        ``verified_at``. The transaction may have ended since (``VerificationGuard`` in Kafka).
+    def check_transaction(self, producer_id: int, epoch: int, verified_at: int) -> None:
+        """Check that a transaction did not end since it was found here (IN_TRANSACTION), or since its coordinator
+        confirmed it when the log ended at ``verified_at`` (``VerificationGuard`` in Kafka).
 
         Raises:
-            KafkaError: INVALID_TXN_STATE if it has.
+            KafkaError: INVALID_TXN_STATE if it has: a batch would begin a transaction that no coordinator knows.
         """
-        entry = self._entries.get(producer_id)
-        if entry is not None and entry.transaction_first_offset is None and entry.last_marker_offset >= verified_at:
+        if verified_at == IN_TRANSACTION:
+            has_ended = not self.is_in_transaction(producer_id, epoch)
+        elif (entry := self._entries.get(producer_id)) is None:
+            has_ended = False
+        else:
+            has_ended = entry.transaction_first_offset is None and entry.last_marker_offset >= verified_at
+        if has_ended:
             message = f"the transaction of producer {producer_id} has ended"
             raise KafkaError(ErrorCode.INVALID_TXN_STATE, message)
 

@@ -253,7 +253,7 @@ def _check_producer(
         return
     producers.check_epoch(producer_id, producer_epoch)
     if verified_at is not None:
-        producers.check_verified(producer_id, verified_at)
+        producers.check_transaction(producer_id, producer_epoch, verified_at)
 
 
 async def _perform_all(shard: GroupShard, events: Iterable[ForgetTopics | ExpireOffsets]) -> None:

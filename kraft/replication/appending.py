@@ -9,6 +9,7 @@ from typing import Final
 import attrs
 
 from kraft.broker.leadership import Leadership
+from kraft.broker.producer_state import IN_TRANSACTION
 from kraft.config.topic import LogConfig
 from kraft.records.batch import BatchHeader, CorruptBatch, TimestampType, WritableBuffer, parse_header
 from kraft.records.compression import Compression
@@ -28,8 +29,6 @@ MAX_DECOMPRESSED_BYTES = 64 << 20
 """The largest decompressed size, in bytes, of a batch that must be opened. A larger one is rejected as corrupt."""
 AT_ONCE_BYTES: Final = 4 << 20
 """Not a Kafka setting. A larger batch is written in pieces, in between of which other tasks run."""
-IN_TRANSACTION: Final = -1
-"""In place of the end of a log, if the partition had the transaction, so that no coordinator was asked."""
 EPOCH_BUMP_PRODUCE_VERSION: Final = 12
 """The first version of Produce whose producers bump their epoch after each transaction (KIP-890)."""
 _CODECS = {
@@ -183,17 +182,9 @@ def _duplicate(partition: HostedPartition, header: BatchHeader) -> AppendInfo | 
 
 
 def _check_transaction(partition: HostedPartition, header: BatchHeader, verified_at: int) -> None:
-    """Check that the transaction of a batch was not ended since it was found or verified (KIP-890).
-
-    Raises KafkaError INVALID_TXN_STATE. Otherwise the batch would begin a transaction that no coordinator knows.
-    """
-    if not header.is_transactional:
-        return
-    producers = partition.log.producers
-    if verified_at != IN_TRANSACTION:
-        producers.check_verified(header.producer_id, verified_at)
-    elif not producers.is_in_transaction(header.producer_id, header.producer_epoch):
-        raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"the transaction of producer {header.producer_id} has ended")
+    """Raises KafkaError as :meth:`ProducerStates.check_transaction` for a transactional batch."""
+    if header.is_transactional:
+        partition.log.producers.check_transaction(header.producer_id, header.producer_epoch, verified_at)
 
 
 async def _copied(data: Buffer) -> bytes:

@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from kraft.api import txn_offset_commit
-from kraft.coordinator.groups.transactions import EndTransaction
+from kraft.coordinator.groups.transactions import EndTransaction, TransactionalCommit
 from kraft.coordinator.partitions import coordinator_partition
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.offset_fetch_request import (
@@ -231,3 +231,15 @@ async def test_a_transaction_that_ends_during_its_verification_stays_ended(verif
     verified.coordinator.meanwhile = end_meanwhile
     assert await verified.commit() == ErrorCode.INVALID_TXN_STATE
     assert verified.desk.partition.log.log_end_offset == 1
+
+
+async def test_a_commit_that_waits_for_the_marker_of_its_transaction_is_refused(verified: Verified) -> None:
+    """The commit needs no verification when it arrives, and the transaction has ended when its turn comes."""
+    assert await verified.commit() == ErrorCode.NONE
+    shard = verified.desk.groups.shard_of(GROUP)
+    shard.request(TransactionalCommit(request(GROUP, "u", *range(10_000), epoch=EPOCH)))  # takes several slices
+    ending = verified.desk.groups.end_transaction(0, EndTransaction(PRODUCER, EPOCH, EndTransactionMarker(True, 1)))
+    assert await verified.commit() == ErrorCode.INVALID_TXN_STATE
+    await ending.wait()
+    assert not verified.desk.partition.log.producers.is_in_transaction(PRODUCER, EPOCH)
+    assert len(verified.coordinator.asked) == 1

@@ -41,7 +41,7 @@ class CheckProducer(Protocol):
 @attrs.frozen
 class TransactionalCommit:
     """A TxnOffsetCommit. ``verified_at`` is the end of the log when the transaction coordinator confirmed that the
-    transaction is open (KIP-890), None if it needed no confirmation.
+    transaction is open (KIP-890), IN_TRANSACTION if the partition had it, None if transactions are not verified.
     """
 
     message: TxnOffsetCommitRequest

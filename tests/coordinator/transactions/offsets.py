@@ -105,7 +105,7 @@ class OffsetsDriver(Coordinator["TransactionalWorld"]):
             return
         self.producers.check_epoch(producer_id, producer_epoch)
         if verified_at is not None:
-            self.producers.check_verified(producer_id, verified_at)
+            self.producers.check_transaction(producer_id, producer_epoch, verified_at)
 
     def stored(self, record: Any, offset: int) -> StoredRecord:
         return stored(record)._replace(offset=offset)
