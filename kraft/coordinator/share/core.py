@@ -341,17 +341,21 @@ class ShareCoordinator:
     def _tidy(self, now: float, effects: ShareEffects) -> Steps[None]:
         """Bury the states of deleted topics, and write snapshots of cold states, so that the log before them can be
         deleted (Apache: ``snapshotColdPartitions`` and ``maybeCleanupShareState``).
+
+        While any state changes, the others get a snapshot at each interval, too. Otherwise one that never changes would
+        keep the log of all.
         """
         size = _BATCH_BYTES
         now_ms = int(now * 1000)
         cold_since_ms = now_ms - self.world.cold_snapshot_interval_s * 1000
         if not self.world.may_write():
             return
+        are_cold = yield from self._are_cold()
         for key, entry in list(self.entries.items()):
             yield 1
             if not self.world.partition_count(key.topic_id):
                 record = yield from share_record(key, None)
-            elif entry.updates and entry.state.written_ms <= cold_since_ms:
+            elif not are_cold and entry.state.written_ms <= cold_since_ms:
                 state = attrs.evolve(entry.state, snapshot_epoch=entry.state.snapshot_epoch + 1, written_ms=now_ms)
                 record = yield from share_record(key, state)
             else:
@@ -361,6 +365,14 @@ class ShareCoordinator:
                 return
             yield from self._replay(record)
             effects.append.append(record)
+
+    def _are_cold(self) -> Steps[bool]:
+        """Return whether no state changed since its last snapshot, which was one of a cold state."""
+        for entry in list(self.entries.values()):
+            yield 1
+            if entry.updates or entry.state.created_ms == entry.state.written_ms:
+                return False
+        return True
 
     # Loading.
 

@@ -85,6 +85,15 @@ class ShareDesk:
     def delete(self) -> Any:
         return self.send(delete_request.PartitionData(0))
 
+    def tidied(self, now: float) -> list[Any]:
+        """Tidy once; return the records, which are committed."""
+        records = self.core.step(now, TidyShareStates()).append
+        base_offset = len(self.log)
+        self.log += records
+        if records:
+            self.core.step(now, Committed(records, base_offset))
+        return records
+
     def reloaded(self) -> ShareCoordinator:
         core = self.new_core()
         finished(core.load(StoredRecord(each.key, each.value, offset=n) for n, each in enumerate(self.log)))
@@ -230,6 +239,20 @@ def test_a_cold_state_gets_one_snapshot(desk: ShareDesk) -> None:
     [snapshot] = desk.core.step(400.0, TidyShareStates()).append
     assert isinstance(snapshot.change, ShareState)
     assert not desk.core.step(900.0, TidyShareStates()).append
+
+
+def test_a_state_that_never_changes_does_not_keep_the_log_of_those_that_do(desk: ShareDesk) -> None:
+    """``snapshotColdPartitions``: only while all are cold, none gets another snapshot."""
+    idle = KEY._replace(group_id="h")
+    desk.initialize()
+    desk.send(initialize_request.PartitionData(0, 1, -1), idle)
+    for hour in range(1, 4):
+        for offset in range(20):
+            desk.write(offset * 2, offset * 2)
+        written = len(desk.log)
+        assert {each.share_partition for each in desk.tidied(hour * 3600.0)} == {KEY, idle}
+        assert desk.core.redundant_offset == desk.reloaded().redundant_offset == written
+    assert not desk.tidied(9 * 3600.0)
 
 
 def test_records_before_the_oldest_snapshot_are_redundant(desk: ShareDesk) -> None:
