@@ -67,31 +67,37 @@ at_zk_broker = at_broker
 async def _add(
     broker: BrokerContext, request: Request, transaction: AddPartitionsToTxnTransaction
 ) -> AddPartitionsToTxnResponse:
-    result = await _result(broker, request, transaction)
+    result = await _result(transaction, _begun(broker, request, transaction))
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=result.topic_results)
 
 
 async def _add_all(
     broker: BrokerContext, request: Request, message: AddPartitionsToTxnRequest
 ) -> AddPartitionsToTxnResponse:
-    response, slices = AddPartitionsToTxnResponse(), Slices(_SLICE_PARTITIONS)
+    """Begin all before waiting for any: each waits for the records of its own to be committed."""
+    slices = Slices(_SLICE_PARTITIONS)
+    begun: list[tuple[AddPartitionsToTxnTransaction, Reply]] = []
     for transaction in message.transactions:
-        result = await _missing(broker, transaction, slices)
-        if result is None:
-            result = await _result(broker, request, transaction)
-        response.results_by_transaction.append(result)
+        missing = await _missing(broker, transaction, slices)
+        begun.append((transaction, missing or _begun(broker, request, transaction)))
         await slices.spend(_TRANSACTION)
-    return response
+    return AddPartitionsToTxnResponse(results_by_transaction=[await _result(*each) for each in begun])
 
 
-async def _result(
-    broker: BrokerContext, request: Request, transaction: AddPartitionsToTxnTransaction
-) -> AddPartitionsToTxnResult:
+def _begun(broker: BrokerContext, request: Request, transaction: AddPartitionsToTxnTransaction) -> Reply:
+    """Begin to add the partitions. The reply is an AddPartitionsToTxnResult."""
     try:
         if not transaction.transactional_id:
             raise KafkaError(ErrorCode.INVALID_REQUEST)
         shard = broker.coordinators.transactions.shard_of(transaction.transactional_id)
-        result: AddPartitionsToTxnResult = await response_of(shard.submit(request, transaction))
+        return shard.submit(request, transaction)
+    except KafkaError as refused:
+        return _refused(transaction, refused.code)
+
+
+async def _result(transaction: AddPartitionsToTxnTransaction, begun: Reply) -> AddPartitionsToTxnResult:
+    try:
+        result: AddPartitionsToTxnResult = await response_of(begun)
     except KafkaError as refused:
         return _refused(transaction, refused.code)
     return result

@@ -58,6 +58,8 @@ ROW = Api(
 BATCHES_MODE, RECORD_LIMIT_MODE = 0, 1
 _SLICE_BATCHES = 100
 _NOTHING = b""
+_LOAD_WAIT_S = 1.0
+"""Not a Kafka setting. How long a ShareFetch waits at least for the states of its partitions, the first time."""
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: ShareFetchRequest) -> Reply:
@@ -150,6 +152,8 @@ class _SharePoll:
     data: dict[SharedPartition, PartitionData] = attrs.Factory(dict)
     _loaded: dict[SharedPartition, tuple[LedSharePartition, SharePartition]] = attrs.Factory(dict)
     _slices: Slices = attrs.Factory(lambda: Slices(_SLICE_BATCHES))
+    _has_skipped: bool = False
+    """Whether the last records were all of aborted transactions, so that others may follow."""
 
     async def run(self) -> dict[SharedPartition, PartitionData]:
         """Return the data of each partition that has any, or an error, or that no response has named yet."""
@@ -170,7 +174,7 @@ class _SharePoll:
 
     async def _poll(self) -> None:
         deadline = trio.current_time() + max(self.message.max_wait_ms, 0) / 1000
-        await self._load()
+        await self._load(max(deadline, trio.current_time() + _LOAD_WAIT_S))
         while True:
             woken = trio.Event()
             with ExitStack() as stops:
@@ -181,22 +185,34 @@ class _SharePoll:
                 available = self._available()
                 is_last = trio.current_time() >= deadline or any(each.error_code for each in self.data.values())
                 if available >= self.message.min_bytes or is_last:
+                    self._has_skipped = False
                     await self._acquire()
                     if self.data or is_last:
                         return
-                with trio.move_on_at(deadline):
-                    await woken.wait()
+                if not self._has_skipped:
+                    with trio.move_on_at(deadline):
+                        await woken.wait()
             self._check()
 
-    async def _load(self) -> None:
+    async def _load(self, deadline: float) -> None:
+        """Load all partitions at once. One that is not loaded by the deadline has no records for this response."""
+        opened: dict[SharedPartition, LedSharePartition] = {}
         for where in self.wanted:
             try:
                 name = self.broker.replicas.name_of(where[0])
-                key = SharePartitionKey(self.member[0], *where)
-                self._loaded[where] = await self.broker.coordinators.shares.loaded(key, name)
+                opened[where] = self.broker.coordinators.shares.open(SharePartitionKey(self.member[0], *where), name)
             except KafkaError as refused:
                 self._refuse(where, refused)
             await self._slices.spend()
+        with trio.move_on_at(deadline):
+            for led in opened.values():
+                if not led.loaded.is_set():
+                    await led.loaded.wait()
+        for where, led in opened.items():
+            if led.failure is not None:
+                self._refuse(where, led.failure)
+            elif led.core is not None:
+                self._loaded[where] = led, led.core
 
     def _check(self) -> None:
         """Refuse the partitions that this broker does not lead any more."""
@@ -276,8 +292,9 @@ class _SharePoll:
         if not led.is_current:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         acquired = core.acquire(trio.current_time(), wanted)
-        self.broker.coordinators.shares.note_locks(core)
+        self.broker.coordinators.shares.note_locks(led)
         if not acquired:
+            self._has_skipped |= core.next_fetch_offset() != offset
             return None
         return PartitionData(
             where[1],

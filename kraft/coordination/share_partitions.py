@@ -7,8 +7,10 @@ connection of the member that caused a change may end before.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import attrs
@@ -34,12 +36,14 @@ from kraft.metadata.image import ResourceType
 from kraft.replication.partition import HostedPartition, Watcher
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.slices import Slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.share")
 
 _MAX_SHARE_PARTITIONS = 100_000
 """Not a Kafka setting. The share partitions that a broker has loaded at most."""
+_SLICE_RUNS = 500
 _ERRORS: Final = {
     ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -77,13 +81,19 @@ class PendingWrite:
 
 @attrs.define(eq=False)
 class LedSharePartition:
-    """One share partition while this broker leads its partition. ``core`` is None until it is loaded."""
+    """One share partition while this broker leads its partition.
+
+    ``loaded`` is set once ``core`` has its state, or ``failure`` says why it has none. ``wakes_at`` is when its locks
+    will be looked at.
+    """
 
     key: SharePartitionKey
     hosted: HostedPartition
     leadership: Leadership | None
     core: SharePartition | None = None
-    loading: trio.Lock = attrs.Factory(trio.Lock)
+    failure: KafkaError | None = None
+    loaded: trio.Event = attrs.Factory(trio.Event)
+    wakes_at: float = NO_LOCK
     writes: list[PendingWrite] = attrs.Factory(list)
     is_writing: bool = False
     _watchers: set[Watcher] = attrs.Factory(set)
@@ -115,8 +125,12 @@ class SharePartitions:
     metrics: ShareMetrics
     sessions: ShareSessionCache = attrs.field(init=False)
     _by_key: dict[SharePartitionKey, LedSharePartition] = attrs.Factory(dict)
+    _by_group: dict[str, dict[SharePartitionKey, LedSharePartition]] = attrs.Factory(dict)
+    _loads: list[LedSharePartition] = attrs.Factory(list)
     _writers: list[LedSharePartition] = attrs.Factory(list)
-    _next_expiry: float = NO_LOCK
+    _deadlines: list[tuple[float, int, LedSharePartition]] = attrs.Factory(list)
+    """A heap of the times at which locks end. One that is not the ``wakes_at`` of its share partition is over."""
+    _numbers: Iterator[int] = attrs.Factory(itertools.count)
     _woken: trio.Event = attrs.Factory(trio.Event)
 
     def __attrs_post_init__(self) -> None:
@@ -151,28 +165,26 @@ class SharePartitions:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return led, led.core
 
-    async def loaded(self, key: SharePartitionKey, topic: str) -> tuple[LedSharePartition, SharePartition]:
-        """Return a share partition, once its state is loaded.
+    def open(self, key: SharePartitionKey, topic: str) -> LedSharePartition:
+        """Return a share partition, and begin to load its state if it has none.
 
         Raises:
-            KafkaError: this broker does not lead the partition, or the state cannot be loaded.
+            KafkaError: this broker does not lead the partition, or has too many.
         """
         hosted = self.replicas.leader_of(topic, key.partition)
         led = self._by_key.get(key)
         if led is None or not led.is_current or led.hosted is not hosted:
+            if led is not None:
+                self._drop(led)
             if self.loaded_count >= _MAX_SHARE_PARTITIONS:
                 raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
             led = self._by_key[key] = LedSharePartition(key, hosted, hosted.leadership)
-        async with led.loading:
-            if led.core is None:
-                try:
-                    led.core = await self._load(led)
-                except KafkaError as refused:
-                    self._drop(led)
-                    raise _of_members(refused) from None
-            return led, led.core
+            self._by_group.setdefault(key.group_id, {})[key] = led
+            self._loads.append(led)
+            self._woken.set()
+        return led
 
-    async def _load(self, led: LedSharePartition) -> SharePartition:
+    async def _state_of(self, led: LedSharePartition) -> SharePartition:
         hosted, key = led.hosted, led.key
         began_s = self.world.seconds()
         data = read_request.PartitionData(key.partition, hosted.state.leader_epoch)
@@ -226,25 +238,25 @@ class SharePartitions:
             pending.done.set()
         return pending
 
-    def note_locks(self, core: SharePartition) -> None:
-        """Wake the task that ends locks, if one of a share partition ends first of all."""
-        if core.deadline < self._next_expiry:
-            self._next_expiry = core.deadline
-            self._woken.set()
+    def note_locks(self, led: LedSharePartition) -> None:
+        """Have the locks of a share partition looked at when the first of them ends."""
+        if led.core is not None and led.core.deadline < led.wakes_at:
+            led.wakes_at = led.core.deadline
+            heapq.heappush(self._deadlines, (led.wakes_at, next(self._numbers), led))
+            if self._deadlines[0][2] is led:
+                self._woken.set()
 
     def release(self, key: SessionKey) -> None:
-        """Close the session of a member, and free the records that it holds.
+        """Close the session of a member, and free the records that it holds, also those of partitions that it forgot.
 
         Raises:
             KafkaError: SHARE_SESSION_NOT_FOUND.
         """
-        session = self.sessions.close(key)
-        if session is None:
+        if self.sessions.close(key) is None:
             raise KafkaError(ErrorCode.SHARE_SESSION_NOT_FOUND)
         group_id, member_id = key
-        for topic_id, index in session.partitions:
-            led = self._by_key.get(SharePartitionKey(group_id, topic_id, index))
-            if led is not None and led.core is not None:
+        for led in list(self._by_group.get(group_id, {}).values()):
+            if led.core is not None:
                 transition = led.core.release(member_id)
                 self.write(led, transition.changes, transition)
                 self._forget_idle(led)
@@ -266,6 +278,10 @@ class SharePartitions:
     def _drop(self, led: LedSharePartition) -> None:
         if self._by_key.get(led.key) is led:
             del self._by_key[led.key]
+            of_group = self._by_group[led.key.group_id]
+            del of_group[led.key]
+            if not of_group:
+                del self._by_group[led.key.group_id]
             self.metrics.dropped(led.key, led.hosted.topic)
         led.leadership = None
         led.wake()
@@ -273,31 +289,46 @@ class SharePartitions:
     # Tasks.
 
     async def run(self) -> None:
-        """Send to other coordinators, write changes and end locks, forever."""
+        """Send to other coordinators, load states, write changes and end locks, forever."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.channel.run, name="share state channel")
             while True:
                 self._woken = trio.Event()
+                loads, self._loads = self._loads, []
+                for led in loads:
+                    nursery.start_soon(self._load, led, name=f"share load {led.hosted.name}")
                 writers, self._writers = self._writers, []
                 for led in writers:
                     nursery.start_soon(self._write, led, name=f"share writes {led.hosted.name}")
-                if trio.current_time() >= self._next_expiry:
-                    self._expire()
-                with trio.move_on_at(self._next_expiry):
+                await self._expire()
+                with trio.move_on_at(self._deadlines[0][0] if self._deadlines else NO_LOCK):
                     await self._woken.wait()
 
-    def _expire(self) -> None:
+    async def _load(self, led: LedSharePartition) -> None:
+        try:
+            led.core = await self._state_of(led)
+        except KafkaError as refused:
+            led.failure = _of_members(refused)
+            self._drop(led)
+        led.loaded.set()
+        self._forget_idle(led)
+
+    async def _expire(self) -> None:
+        """End the locks whose time is over."""
+        slices = Slices(_SLICE_RUNS)
         now = trio.current_time()
-        self._next_expiry = NO_LOCK
-        for key, led in self._by_key.items():
-            if led.core is None:
+        while self._deadlines and self._deadlines[0][0] <= now:
+            deadline, _, led = heapq.heappop(self._deadlines)
+            if deadline != led.wakes_at:
                 continue
-            if led.core.deadline <= now:
+            led.wakes_at = NO_LOCK
+            if led.core is not None and self._by_key.get(led.key) is led:
                 changes = led.core.expire(now)
-                self.metrics.locks_ended(key, led.hosted.topic, changes)
+                self.metrics.locks_ended(led.key, led.hosted.topic, changes)
                 self.write(led, changes)
                 led.wake()
-            self._next_expiry = min(self._next_expiry, led.core.deadline)
+                self.note_locks(led)
+                await slices.spend(1 + len(changes))
 
     async def _write(self, led: LedSharePartition) -> None:
         """Write all changes of one share partition, in order."""
@@ -311,7 +342,7 @@ class SharePartitions:
                     core.finish(trio.current_time(), each.transition, committed=failure is None)
                 each.failure = failure
                 each.done.set()
-            self.note_locks(core)
+            self.note_locks(led)
             led.wake()
             if failure is not None and failure.code in _FENCING:
                 self._drop(led)

@@ -190,6 +190,10 @@ class ShareBroker:
         request = ReadShareGroupStateRequest(GROUP, [ReadStateData(TOPIC_ID, [ReadPartition(0, leader_epoch)])])
         return (await self.call(read_share_group_state, request)).results[0].partitions[0]
 
+    async def lose_the_coordinator(self) -> None:
+        """Leave the partition of the group's states without a leader."""
+        await self.hear(PartitionChangeRecord(partition_id=0, topic_id=STATE_ID, leader=-1))
+
     async def change_leader(self, leader: int) -> None:
         """Make another broker the leader of partition 0, or this one again."""
         await self.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=leader))

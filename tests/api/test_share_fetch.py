@@ -12,6 +12,7 @@ import trio
 import trio.testing
 
 from kraft.api import share_fetch
+from kraft.broker.share.runs import RecordState
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.share_fetch_request import ShareFetchRequest
 from kraft.records.control import EndTransactionMarker
@@ -349,6 +350,42 @@ class TestSessions:
             assert not desk.context.coordinators.shares.loaded_count
             assert await desk.member("n").acquired() == [(1, 1, 2)]
 
+    async def test_the_last_session_of_a_group_takes_partitions_along_that_it_forgot(
+        self, tmp_path: Path, autojump_clock: object
+    ) -> None:
+        """``SharePartitionManager.onGroupEmpty``: an administrator may then set the offsets of the group, which the
+        next members are served from.
+        """
+        async with share_broker(tmp_path, partitions=2) as desk:
+            await desk.initialize(partitions=2)
+            desk.produce(b"a", b"b", b"c")
+            member = desk.member("m")
+            assert await member.acquired(0, 1) == [(0, 2, 1)]
+            await member.fetch(acknowledge={0: [(0, 1, [ACCEPT])]})
+            await member.fetch(forget=[0])
+            await member.close()
+            await trio.testing.wait_all_tasks_blocked()
+            assert not desk.context.coordinators.shares.loaded_count
+            (left,) = (await desk.state()).state_batches
+            assert (left.first_offset, left.last_offset, left.delivery_state) == (2, 2, RecordState.AVAILABLE)
+            await desk.initialize(state_epoch=2, partitions=2)
+            assert await desk.member("n").acquired(0, 1) == [(0, 2, 1)]
+
+    async def test_states_that_are_not_loaded_delay_no_others(self, tmp_path: Path, autojump_clock: object) -> None:
+        """Apache loads states in the background, and the request waits for max_wait_ms. Here it waits a second."""
+        async with share_broker(tmp_path, partitions=4) as desk:
+            await desk.initialize(partitions=4)
+            desk.produce(b"a")
+            member = desk.member("m")
+            assert await member.acquired(0) == [(0, 0, 1)]
+            desk.produce(b"b")
+            await desk.lose_the_coordinator()
+            started = trio.current_time()
+            response = await member.fetch(0, 1, 2, 3)
+            assert acquired_in(response) == [(1, 1, 1)]
+            assert [partition_in(response, index).error_code for index in (1, 2, 3)] == [ErrorCode.NONE] * 3
+            assert trio.current_time() - started == 1.0
+
 
 class TestRefusals:
     async def test_without_the_feature(self, tmp_path: Path, autojump_clock: object) -> None:
@@ -463,3 +500,23 @@ async def _abort(desk: ShareBroker) -> None:
     partition.append(bytearray(batch(b"aborted", **fields)), 0)
     marker = EndTransactionMarker(committed=False, coordinator_epoch=0)
     await partition.append_marker(5, 0, marker, desk.context.clock)
+
+
+async def test_records_follow_those_of_a_long_aborted_transaction_at_once(
+    tmp_path: Path, autojump_clock: object
+) -> None:
+    async with share_broker(tmp_path) as desk:
+        await desk.configure(share_isolation_level="read_committed", share_partition_max_record_locks="100")
+        await desk.initialize()
+        partition = desk.broker.partition
+        for number in range(5):
+            records = batch(
+                *[b"x"] * 100, producer_id=5, producer_epoch=0, base_sequence=100 * number, transactional=True
+            )
+            partition.append(bytearray(records), 0)
+        await partition.append_marker(
+            5, 0, EndTransactionMarker(committed=False, coordinator_epoch=0), desk.context.clock
+        )
+        desk.produce(b"kept")
+        assert await desk.member("m").acquired(max_wait_ms=10_000) == [(500, 501, 1)]  # 500 is the marker
+        assert trio.current_time() < 1

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import pytest
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+import trio
+import trio.testing
+
+from kraft.api import add_partitions_to_txn
 from kraft.messages.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 from kraft.messages.add_partitions_to_txn_request import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from kraft.messages.add_partitions_to_txn_response import AddPartitionsToTxnResult
 from kraft.messages.describe_transactions_request import DescribeTransactionsRequest
 from kraft.messages.end_txn_request import EndTxnRequest
 from kraft.messages.list_transactions_request import ListTransactionsRequest
+from kraft.rpc.channel import ConnectionInfo, Parked, Request, response_of
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
 from tests.api.producers import has_transactions, initialized, settled
@@ -157,3 +165,36 @@ async def test_transactions_are_listed_by_a_pattern(broker: Connection, new_name
     assert len(await found("")) == len(await found(None)) == 3
     refused = await broker.request(ListTransactionsRequest(transactional_id_pattern="("), 2)
     assert (refused.error_code, refused.transaction_states) == (ErrorCode.INVALID_REGULAR_EXPRESSION, [])
+
+
+async def test_the_transactions_of_a_broker_wait_for_their_commits_together(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """``KafkaApis.handleAddPartitionsToTxnRequest`` begins all, and answers after the last. The broker that asks has
+    one request at a time for each coordinator.
+    """
+
+    class Shard:
+        def submit(self, request: Request, transaction: AddPartitionsToTxnTransaction) -> Parked:
+            committed_at = trio.current_time() + 1
+
+            async def wait() -> AddPartitionsToTxnResult:
+                await trio.sleep_until(committed_at)
+                return AddPartitionsToTxnResult(transaction.transactional_id)
+
+            return Parked(wait)
+
+    replicas = SimpleNamespace(partition_count=lambda name: 1)
+    transactions = SimpleNamespace(shard_of=lambda transactional_id: Shard())
+    context: Any = SimpleNamespace(replicas=replicas, coordinators=SimpleNamespace(transactions=transactions))
+    named = [
+        AddPartitionsToTxnTransaction(f"id-{number}", number, 0, topics=[AddPartitionsToTxnTopic("t", [0])])
+        for number in range(20)
+    ]
+    request = Request(0, 5, 0, "broker", b"", 0, ConnectionInfo("PLAINTEXT", "PLAINTEXT", "h", 1, "h:1"))
+    message = AddPartitionsToTxnRequest(transactions=named)
+    response = await response_of(await add_partitions_to_txn.at_broker(context, request, message))
+    assert [each.transactional_id for each in response.results_by_transaction] == [
+        each.transactional_id for each in named
+    ]
+    assert trio.current_time() == 1

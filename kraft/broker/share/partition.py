@@ -309,10 +309,9 @@ class SharePartition:
     def finish(self, now: float, transition: ShareTransition, *, committed: bool) -> None:
         """End a transition: its changes are written, or taken back."""
         max_deliveries = self.settings().max_deliveries
-        for run in self.runs:
-            if run.transition is transition:
-                run.finish(now, max_deliveries, committed=committed)
-                self._deadline = min(self._deadline, run.locked_until)
+        for run in transition.runs:
+            run.finish(now, max_deliveries, committed=committed)
+            self._deadline = min(self._deadline, run.locked_until)
         self._may_be_free = True
         self._advance()
 

@@ -41,6 +41,7 @@ class ShareTransition:
     """Changes that hold once the share coordinator has written them. Otherwise they are taken back."""
 
     changes: list[StateChange] = attrs.Factory(list)
+    runs: list[Run] = attrs.Factory(list)
 
 
 @attrs.define(eq=False)
@@ -84,6 +85,7 @@ class Run:
         self.transition, self.before = transition, (self.state, self.member_id)
         self.state, self.member_id = state, NO_MEMBER
         transition.changes.append(StateChange(self.first, self.last, state, self.deliveries))
+        transition.runs.append(self)
 
     def finish(self, now: float, max_deliveries: int, *, committed: bool) -> None:
         """End the transition. A lock that ended meanwhile does not come back."""
@@ -127,8 +129,11 @@ class Runs:
         index = bisect_right(self.items, offset, key=_first) - 1
         if index >= 0 and self.items[index].first < offset <= self.items[index].last:
             run = self.items[index]
-            self.items.insert(index + 1, attrs.evolve(run, first=offset))
+            rest = attrs.evolve(run, first=offset)
             run.last = offset - 1
+            self.items.insert(index + 1, rest)
+            if rest.transition is not None:
+                rest.transition.runs.append(rest)
 
     def drop_before(self, offset: int) -> None:
         self._split(offset)
