@@ -19,6 +19,7 @@ from kraft.coordinator.share.state import NO_START_OFFSET, NOT_COUNTED, SharePar
 from kraft.messages import read_share_group_state_summary_request as summary_request
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.messages.list_offsets_response import ListOffsetsResponse
+from kraft.metadata.image import Image
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connect
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -85,8 +86,9 @@ class ShareOffsets:
         """Return the high watermark of each partition, from its leader."""
         ends: dict[SharePartition, int | ErrorCode] = {}
         by_leader: dict[int, list[SharePartition]] = {}
+        image = self.replicas.image
         for topic_id, index in partitions:
-            topic = self.replicas.image.topics.get(topic_id)
+            topic = image.topics.get(topic_id)
             if topic is None:
                 ends[topic_id, index] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 continue
@@ -100,20 +102,22 @@ class ShareOffsets:
                 by_leader.setdefault(leader, []).append((topic_id, index))
 
         async def ask(leader: int, some: list[SharePartition]) -> None:
-            ends.update(await self._ends_from(leader, some))
+            ends.update(await self._ends_from(image, leader, some))
 
         async with trio.open_nursery() as nursery:
             for leader, some in by_leader.items():
                 nursery.start_soon(ask, leader, some)
         return ends
 
-    async def _ends_from(self, leader: int, some: list[SharePartition]) -> dict[SharePartition, int | ErrorCode]:
+    async def _ends_from(
+        self, image: Image, leader: int, some: list[SharePartition]
+    ) -> dict[SharePartition, int | ErrorCode]:
         """Error handling: a leader that does not respond gives NETWORK_EXCEPTION for its partitions."""
-        broker = self.replicas.image.brokers.get(leader)
+        broker = image.brokers.get(leader)
         endpoint = None if broker is None else broker.endpoint(self.config.listeners.inter_broker or "")
         if endpoint is None:
             return dict.fromkeys(some, ErrorCode.LEADER_NOT_AVAILABLE)
-        names = {topic_id: self.replicas.image.topics[topic_id].name for topic_id, _ in some}
+        names = {topic_id: image.topics[topic_id].name for topic_id, _ in some}
         request = ListOffsetsRequest(
             replica_id=-1,
             topics=[
