@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop
 
-from kraft.api.alive_brokers import alive_brokers
+from kraft.api.alive_brokers import AliveBrokers
 from kraft.api.authorized_operations import TOPIC_OPERATIONS
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
@@ -47,7 +47,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeTo
     names = await _names(message, broker.image.topic_ids)
     most = broker.config.network.max_request_partition_size_limit
     left = max(1, min(message.response_partition_limit, most))
-    alive = {each.node_id for each in alive_brokers(broker.image, request.connection.listener)}
+    alive = AliveBrokers.of(broker.image, request.connection.listener)
     response = DescribeTopicPartitionsResponse()
     slices = Slices(_SLICE_PARTITIONS)
     while names:
@@ -86,7 +86,7 @@ async def _names(message: DescribeTopicPartitionsRequest, known: Iterable[str]) 
 
 
 def _describe(
-    broker: BrokerContext, name: str, start: int, limit: int, alive: set[int]
+    broker: BrokerContext, name: str, start: int, limit: int, alive: AliveBrokers
 ) -> tuple[DescribeTopicPartitionsResponseTopic, int | None]:
     """Return the topic with at most ``limit`` partitions from ``start`` on, and the first one of the next page."""
     answer = DescribeTopicPartitionsResponseTopic(name=name, is_internal=is_internal(name))
@@ -102,18 +102,18 @@ def _describe(
     return answer, indexes[limit] if len(indexes) > limit else None
 
 
-def _partition(index: int, state: Partition, alive: set[int]) -> DescribeTopicPartitionsResponsePartition:
-    available = state.leader in alive
+def _partition(index: int, state: Partition, alive: AliveBrokers) -> DescribeTopicPartitionsResponsePartition:
+    error_code = alive.leader_error(state)
     return DescribeTopicPartitionsResponsePartition(
-        error_code=ErrorCode.NONE if available else ErrorCode.LEADER_NOT_AVAILABLE,
+        error_code=error_code,
         partition_index=index,
-        leader_id=state.leader if available else NO_LEADER,
+        leader_id=state.leader if error_code is ErrorCode.NONE else NO_LEADER,
         leader_epoch=state.leader_epoch,
         replica_nodes=list(state.replicas),
         isr_nodes=list(state.isr),
         eligible_leader_replicas=[],  # null is allowed, but the Java client fails on it
         last_known_elr=[],
-        offline_replicas=[replica for replica in state.replicas if replica not in alive],
+        offline_replicas=alive.offline(state),
     )
 
 

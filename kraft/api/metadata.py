@@ -6,6 +6,8 @@ Versions 0 to 13.
 |---|---|
 | 0 | an empty list requests all topics; from 1 on null does |
 | 4 | a request creates topics only if the client allows it |
+| 5 | the offline replicas |
+| 6 | LISTENER_NOT_FOUND for a leader without the listener of the request; before, LEADER_NOT_AVAILABLE |
 | 7 | leader epochs |
 | 8 | authorized operations on request |
 | 9 | flexible |
@@ -29,7 +31,7 @@ from uuid import UUID
 
 import trio
 
-from kraft.api.alive_brokers import alive_brokers
+from kraft.api.alive_brokers import AliveBrokers, alive_brokers
 from kraft.api.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from kraft.api.context import BrokerContext, ZkBrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
@@ -41,7 +43,7 @@ from kraft.messages.metadata_response import (
     MetadataResponseTopic,
 )
 from kraft.messages.registry import ApiKey
-from kraft.metadata.image import Image, Topic
+from kraft.metadata.image import Topic
 from kraft.metadata.partitions import NO_LEADER, Partition
 from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.rpc.channel import Parked, Reply, Request
@@ -68,6 +70,7 @@ CREATION_WAIT_S = 0.2
 """Not a Kafka setting. The wait for the decision of this broker's controller. Apache Kafka has no limit."""
 NULL_MEANS_ALL_VERSION = 1
 BY_ID_VERSION = 12
+LISTENER_NOT_FOUND_VERSION = 6
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: MetadataRequest) -> Reply:
@@ -142,37 +145,38 @@ async def _answer(
     image = broker.image
     listener = request.connection.listener
     brokers = alive_brokers(image, listener)
-    wants_all = message.topics is None or (not message.topics and request.api_version < NULL_MEANS_ALL_VERSION)
+    alive = AliveBrokers(image, listener, frozenset(each.node_id for each in brokers))
+    version = request.api_version
+    wants_all = message.topics is None or (not message.topics and version < NULL_MEANS_ALL_VERSION)
     operations = TOPIC_OPERATIONS if message.include_topic_authorized_operations else -(2**31)
-    alive = {each.node_id for each in brokers}
     slices = Slices(_SLICE_PARTITIONS)
     if wants_all:
         ids = [topic_id for _, topic_id in sorted(image.topic_ids.items())]
-        topics = [await _described(image.topics[topic_id], alive, operations, slices) for topic_id in ids]
+        topics = [await _described(image.topics[topic_id], version, alive, operations, slices) for topic_id in ids]
     else:
-        topics = [await _wanted(image, topic, alive, operations, slices, missing) for topic in wanted.values()]
+        topics = [await _wanted(topic, version, alive, operations, slices, missing) for topic in wanted.values()]
     wants_cluster = message.include_cluster_authorized_operations
     return MetadataResponse(
         brokers=brokers,
         cluster_id=broker.cluster_id,
-        controller_id=broker.shown_controller(alive),
+        controller_id=broker.shown_controller(alive.ids),
         topics=topics,
         cluster_authorized_operations=CLUSTER_OPERATIONS if wants_cluster else -(2**31),
     )
 
 
 async def _wanted(
-    image: Image,
     wanted: MetadataRequestTopic,
-    alive: set[int],
+    version: int,
+    alive: AliveBrokers,
     operations: int,
     slices: Slices,
     missing: Mapping[str, ErrorCode],
 ) -> MetadataResponseTopic:
     name = wanted.name if wanted.topic_id == ZERO_UUID else None  # the Java client sends an empty name with an id
-    topic = image.topics.get(wanted.topic_id) if name is None else image.topic(name)
+    topic = alive.image.topics.get(wanted.topic_id) if name is None else alive.image.topic(name)
     if topic is not None:
-        return await _described(topic, alive, operations, slices)
+        return await _described(topic, version, alive, operations, slices)
     await slices.spend()
     if name is None:
         return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)
@@ -181,26 +185,30 @@ async def _wanted(
     return MetadataResponseTopic(missing.get(name, code), name, ZERO_UUID, is_internal(name))
 
 
-async def _described(topic: Topic, alive: set[int], operations: int, slices: Slices) -> MetadataResponseTopic:
+async def _described(
+    topic: Topic, version: int, alive: AliveBrokers, operations: int, slices: Slices
+) -> MetadataResponseTopic:
     states = topic.partitions
     indexes, partitions = sorted(states), list[MetadataResponsePartition]()
     for first in range(0, len(indexes), _STEP_PARTITIONS):
         step = indexes[first : first + _STEP_PARTITIONS]
-        partitions += [_partition(index, states[index], alive) for index in step]
+        partitions += [_partition(index, states[index], version, alive) for index in step]
         await slices.spend(1 + len(step))
     return MetadataResponseTopic(0, topic.name, topic.id, is_internal(topic.name), partitions, operations)
 
 
-def _partition(index: int, state: Partition, alive: set[int]) -> MetadataResponsePartition:
-    available = state.leader in alive
+def _partition(index: int, state: Partition, version: int, alive: AliveBrokers) -> MetadataResponsePartition:
+    error = alive.leader_error(state)
+    if error is ErrorCode.LISTENER_NOT_FOUND and version < LISTENER_NOT_FOUND_VERSION:
+        error = ErrorCode.LEADER_NOT_AVAILABLE
     return MetadataResponsePartition(
-        0 if available else ErrorCode.LEADER_NOT_AVAILABLE,
+        error,
         index,
-        state.leader if available else NO_LEADER,
+        state.leader if error is ErrorCode.NONE else NO_LEADER,
         state.leader_epoch,
         list(state.replicas),
         list(state.isr),
-        [replica for replica in state.replicas if replica not in alive],
+        alive.offline(state),
     )
 
 

@@ -115,7 +115,6 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "api/test_delete_records.py": "api.partitions",
         "api/test_groups.py": "api.group_descriptions",
         "api/test_index.py": "api.table",
-        "api/test_metadata.py": "api.alive_brokers",
         "api/test_offset_commit.py": "api.offset_commits",
         "api/test_row.py": "api.authorized_operations",
         "client/test_cluster.py": "world.dial",
