@@ -309,6 +309,10 @@ class SharePartitions:
             led.core = await self._state_of(led)
         except KafkaError as refused:
             led.failure = _of_members(refused)
+        except Exception:  # a defect is an error for the members, as in a request handler, and no end of the broker
+            logger.exception("cannot load the state of %s for group %s", led.hosted.name, led.key.group_id)
+            led.failure = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        if led.failure is not None:
             self._drop(led)
         led.loaded.set()
         self._forget_idle(led)

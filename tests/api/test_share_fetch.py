@@ -13,6 +13,7 @@ import trio.testing
 
 from kraft.api import share_fetch
 from kraft.broker.share.runs import RecordState
+from kraft.coordination.share_partitions import SharePartitions
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.share_fetch_request import ShareFetchRequest
 from kraft.records.control import EndTransactionMarker
@@ -520,3 +521,20 @@ async def test_records_follow_those_of_a_long_aborted_transaction_at_once(
         desk.produce(b"kept")
         assert await desk.member("m").acquired(max_wait_ms=10_000) == [(500, 501, 1)]  # 500 is the marker
         assert trio.current_time() < 1
+
+
+async def test_a_load_that_fails_by_a_defect_ends_no_broker(
+    tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    async with share_broker(tmp_path) as desk:
+        await desk.initialize()
+        desk.produce(b"a")
+        with monkeypatch.context() as patch:
+            patch.setattr(SharePartitions, "_state_of", broken)
+            response = await desk.member("m").fetch()
+        assert partition_in(response).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        assert "cannot load the state of" in caplog.text
+        assert await desk.member("n").acquired() == [(0, 0, 1)]
