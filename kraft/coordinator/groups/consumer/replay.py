@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import attrs
+from immutables import Map
 
 from kraft.coordinator.groups.consumer.group import (
     NO_ASSIGNMENT_EPOCH,
@@ -73,8 +74,9 @@ def _deleted(table: Any, key: str) -> Any:
 
 
 def _described(group: ConsumerGroup, member_id: str, value: ConsumerGroupMemberMetadataValue) -> ConsumerGroup:
+    before = group.members.get(member_id, ConsumerMember(member_id))
     member = attrs.evolve(
-        group.members.get(member_id, ConsumerMember(member_id)),
+        before,
         instance_id=value.instance_id,
         rack_id=value.rack_id,
         client_id=value.client_id,
@@ -85,7 +87,7 @@ def _described(group: ConsumerGroup, member_id: str, value: ConsumerGroupMemberM
         assignor=value.server_assignor,
         classic=value.classic_member_metadata,
     )
-    static = group.static_members
+    static = _without_instance(group.static_members, before)
     if member.instance_id is not None:
         static = static.set(member.instance_id, member_id)
     return attrs.evolve(group, members=group.members.set(member_id, member), static_members=static)
@@ -96,10 +98,16 @@ def _without(group: ConsumerGroup, member_id: str) -> ConsumerGroup:
     if member is None:
         return group
     group = _assigned(group, member_id, None)
-    static = group.static_members
-    if member.instance_id is not None and static.get(member.instance_id) == member_id:
-        static = static.delete(member.instance_id)
+    static = _without_instance(group.static_members, member)
     return attrs.evolve(group, members=group.members.delete(member_id), static_members=static)
+
+
+def _without_instance(static: Map[str, str], member: ConsumerMember) -> Map[str, str]:
+    """Remove the instance id of a member, unless it has passed to another one."""
+    instance_id = member.instance_id
+    if instance_id is None or static.get(instance_id) != member.member_id:
+        return static
+    return static.delete(instance_id)
 
 
 def _assigned(

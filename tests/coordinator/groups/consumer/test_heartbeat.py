@@ -240,6 +240,15 @@ def test_a_second_static_member_with_the_same_instance_id_must_wait() -> None:
     assert desk.beat("m2", 0, instance_id="i").error_code == ErrorCode.UNRELEASED_INSTANCE_ID
 
 
+def test_a_member_that_changes_its_instance_id_leaves_the_former_one_free() -> None:
+    desk = ConsumerDesk(t=4)
+    desk.beat("m1", 0, instance_id="a")
+    assert desk.beat("m1", 0, instance_id="b").error_code == ErrorCode.NONE
+    assert dict(desk.consumer_group.static_members) == {"b": "m1"}
+    assert desk.beat("m1", -1, instance_id="b").error_code == ErrorCode.NONE
+    assert desk.beat("m2", 0, instance_id="a").error_code == ErrorCode.NONE
+
+
 def test_a_static_member_that_does_not_return_is_fenced() -> None:
     desk = ConsumerDesk(t=2)
     desk.beat("m1", 0, instance_id="i")
