@@ -72,6 +72,8 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetFetc
             )
         return OffsetFetchResponse(groups=groups)
     group = await _fetch(broker, message.group_id, message.topics, message.require_stable)
+    if group.error_code:
+        return error(message, request.api_version, ErrorCode(group.error_code))
     return OffsetFetchResponse(error_code=group.error_code, topics=mapped(group.topics, _older_topic))
 
 

@@ -58,12 +58,19 @@ _NO_PRODUCER = TransactionalBatch(NO_PRODUCER_ID, -1)
 class ReplySlot:
     """The pending reply to one request: a response, or the KafkaError of a refusal. Also the request's token."""
 
-    __slots__ = ("_arrived", "answer", "deadline_s")
+    __slots__ = ("_arrived", "_scope", "answer", "deadline_s")
 
     def __init__(self) -> None:
         self.answer: Any = None
         self.deadline_s = math.inf
         self._arrived: trio.Event | None = None
+        self._scope: trio.CancelScope | None = None
+
+    def limit(self, deadline_s: float) -> None:
+        """Let the reply be waited for until ``deadline_s`` at most, also if the wait has begun."""
+        self.deadline_s = deadline_s
+        if self._scope is not None:
+            self._scope.deadline = deadline_s
 
     def put(self, answer: Any) -> None:
         self.answer = answer
@@ -84,7 +91,7 @@ class ReplySlot:
         """
         if self.answer is None:
             self._arrived = trio.Event()
-            with trio.move_on_at(self.deadline_s):
+            with trio.move_on_at(self.deadline_s) as self._scope:
                 await self._arrived.wait()
         if self.answer is None:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -303,7 +310,7 @@ class Shard(Generic[C]):
         deadline_s = trio.current_time() + self.commit_timeout_s
         for slot, _ in effects.replies_once_committed:
             assert isinstance(slot, ReplySlot)
-            slot.deadline_s = deadline_s
+            slot.limit(deadline_s)
 
     def _append_failed(self, effects: Effects, error: Exception) -> None:
         """Discard the core, whose state is ahead of the log, and reload the partition. Clients retry."""

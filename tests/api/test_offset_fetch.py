@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
 from uuid import UUID
 
 import pytest
 
+from kraft.api import offset_fetch
 from kraft.messages.offset_fetch_request import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
 )
+from kraft.messages.offset_fetch_response import OffsetFetchResponse
 from kraft.rpc.client import Connection
-from kraft.wire.errors import ErrorCode
+from kraft.wire.codec import decode, encode
+from kraft.wire.errors import ErrorCode, KafkaError
 from tests.api.groups import commit
 
 
@@ -60,3 +65,22 @@ async def test_version_10_names_topics_by_id(broker: Connection, group: str, top
     assert [(each.topic_id, each.partitions[0].committed_offset) for each in answer.topics] == [(topic_id, 44)]
     member = OffsetFetchRequestGroup(group_id=group, topics=named, member_id="nobody", member_epoch=1)
     assert (await broker.request(OffsetFetchRequest(groups=[member]), 10)).groups[0].error_code == 0  # a classic group
+
+
+@pytest.mark.parametrize("version", range(1, 8))
+async def test_a_coordinator_that_loads_never_looks_like_a_group_without_offsets(version: int) -> None:
+    """Version 1 has the error at each partition, and the later ones at the top (``OffsetFetchResponse``). Without an
+    error a client would begin where ``auto.offset.reset`` says.
+    """
+
+    def refuse(group_id: str) -> None:
+        raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+
+    context: Any = SimpleNamespace(coordinators=SimpleNamespace(groups=SimpleNamespace(shard_of=refuse)))
+    request: Any = SimpleNamespace(api_version=version)
+    message = OffsetFetchRequest(group_id="g", topics=[OffsetFetchRequestTopic("t", [0, 1])])
+    reply = await offset_fetch.at_broker(context, request, message)
+    response, _ = decode(OffsetFetchResponse, version, encode(reply, version))  # type: ignore[arg-type]
+    codes = [each.error_code for topic in response.topics for each in topic.partitions]
+    expected = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert (response.error_code, codes) == ((0, [expected] * 2) if version == 1 else (expected, []))

@@ -456,3 +456,18 @@ def test_a_slot_is_no_part_of_a_cycle_with_its_refusal() -> None:
     with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
         slot.get()
     assert slot.answer.__traceback__ is None
+
+
+async def test_a_reply_is_limited_although_its_wait_has_begun(autojump_clock: trio.testing.MockClock) -> None:
+    """A request that waits behind a long one is decided, and its records appended, after the wait began."""
+    slot = ReplySlot()
+
+    async def decide() -> None:
+        await settle()
+        slot.limit(5.0)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(decide)
+        with pytest.raises(KafkaError, match="COORDINATOR_NOT_AVAILABLE"):
+            await slot.wait()
+    assert trio.current_time() == 5
