@@ -229,18 +229,26 @@ class ConsumerGroups:
         late.update((member_id, None) for member_id, at in timeouts.requests.items() if at <= now)
         for member_id, (at, epoch) in list(timeouts.revocations.items()):
             if at <= now:
-                del timeouts.revocations[member_id]
                 member = group.members.get(member_id)
                 if member is not None and member.member_epoch == epoch:
                     late[member_id] = None
+                else:
+                    del timeouts.revocations[member_id]
         if any(member_id not in group.members for member_id in late):
             timeouts.keep(group.members)  # a static member returned under another id
         return [member_id for member_id in late if member_id in group.members]
 
     def retry(self, now: float, group_id: str, member_id: str) -> None:
-        """Fence a member later: its removal cannot be appended now."""
-        self.timeouts[group_id].requests.pop(member_id, None)
-        self.timeouts[group_id].sessions[member_id] = now + _RETRY_AFTER_S
+        """Fence a member later: its removal cannot be appended now. The timeout that has passed stays passed, although
+        a heartbeat of the member restarts its session.
+        """
+        timeouts, retry_at = self.timeouts[group_id], now + _RETRY_AFTER_S
+        for running in (timeouts.sessions, timeouts.requests):
+            if running.get(member_id, NO_DEADLINE) <= now:
+                running[member_id] = retry_at
+        at, epoch = timeouts.revocations.get(member_id, (NO_DEADLINE, 0))
+        if at <= now:
+            timeouts.revocations[member_id] = retry_at, epoch
 
     # Records.
 

@@ -193,6 +193,23 @@ def test_a_member_is_fenced_once_its_removal_can_be_appended() -> None:
     assert not desk.consumer_group.members
 
 
+def test_a_member_that_heartbeats_and_does_not_revoke_is_fenced_once_its_removal_can_be_appended() -> None:
+    """``CoordinatorRuntime`` schedules a timer again whose write failed."""
+    desk = ConsumerDesk(t=2)
+    desk.beat("m1", 0)
+    desk.beat("m2", 0)
+    desk.beat("m1", 2, {T: [0, 1]})
+    desk.may_write = False
+    for _ in range(4):
+        desk.pass_time(REBALANCE_S / 4 + 1)
+        assert desk.beat("m1", 2, {T: [0, 1]}).error_code == 0  # appends nothing
+        desk.beat("m2", 3)
+    desk.may_write = True
+    desk.pass_time(2)
+    assert desk.beat("m1", 2, {T: [0, 1]}).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert assignment(desk.beat("m2", 3)) == {T: [0, 1]}
+
+
 def test_another_coordinator_continues_the_group() -> None:
     """The records have the whole state: epochs, target, partitions. Sessions start again."""
     desk = ConsumerDesk(t=4)
