@@ -41,6 +41,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: LeaveGroup
         for reply in replies:
             answer = await response_of(reply)
             assert isinstance(answer, LeaveGroupResponse)
+            response.error_code = response.error_code or answer.error_code
             response.members += answer.members
         return response
 

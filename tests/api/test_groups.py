@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import trio
 
+from kraft.api import leave_group
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.join_group_response import JoinGroupResponse
 from kraft.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
+from kraft.messages.leave_group_response import LeaveGroupResponse, MemberResponse
+from kraft.rpc.channel import response_of
 from kraft.rpc.client import Connection, connect
 from kraft.testing import EmbeddedCluster
 from kraft.wire.errors import ErrorCode
@@ -123,3 +128,17 @@ async def test_more_members_leave_at_once_than_a_slice_has(broker: Connection, g
     left = await broker.request(LeaveGroupRequest(group, members=members))
     assert [each.member_id for each in left.members] == ids
     assert [each.error_code for each in left.members] == [ErrorCode.UNKNOWN_MEMBER_ID] * 2500 + [0]
+
+
+async def test_the_parts_of_a_long_leave_have_their_error() -> None:
+    """A request of more than 1,000 members is decided in parts."""
+    parts = iter(
+        [LeaveGroupResponse(members=[MemberResponse("m0")]), LeaveGroupResponse(error_code=ErrorCode.NOT_COORDINATOR)]
+    )
+    shard = SimpleNamespace(submit=lambda request, part: next(parts))
+    groups = SimpleNamespace(shard_of_member=lambda group_id: shard)
+    context: Any = SimpleNamespace(coordinators=SimpleNamespace(groups=groups))
+    request: Any = SimpleNamespace(api_version=5)
+    message = LeaveGroupRequest("g", members=[MemberIdentity(f"m{number}") for number in range(1001)])
+    response = await response_of(await leave_group.at_broker(context, request, message))
+    assert (response.error_code, len(response.members)) == (ErrorCode.NOT_COORDINATOR, 1)

@@ -17,6 +17,7 @@ from kraft.coordinator.groups.consumer.heartbeat import advance
 from kraft.coordinator.groups.consumer.membership import check_size, known_member, known_static_member, replaced
 from kraft.coordinator.groups.consumer.migration import downgrade, is_downgrade
 from kraft.coordinator.groups.consumer.records import group_metadata, member_tombstones
+from kraft.coordinator.groups.consumer.regexes import drop_unused
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.consumer.target import metadata_hash
 from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, Group
@@ -223,11 +224,14 @@ def leave(step: Step, consumers: ConsumerGroups, request: CoordinatorRequest) ->
     is_batched = request.version >= BATCHED_LEAVE_VERSION
     leaving = message.members if is_batched else [MemberIdentity(member_id=message.member_id)]
     decision = GroupDecision(step, message.group_id, consumers.groups[message.group_id])
+    before = decision.draft.members
     answers: list[MemberResponse] = []
     try:
         for identity in leaving:
             answers += [(yield from _leave_one(decision, identity))]
         if decision.records:
+            left = [each for each in before.values() if each.member_id not in decision.draft.members]
+            yield from drop_unused(decision, left)
             found = yield from metadata_hash(decision.draft, consumers.image())
             epoch = decision.draft.epoch + 1
             yield from decision.add(group_metadata(message.group_id, epoch, found))

@@ -144,7 +144,7 @@ def advance(
         yield from decision.add((yield from member_metadata(decision.group_id, member)))
     names_changed, regex_changed = member.topics != before.topics, member.regex != before.regex
     if regex_changed:
-        yield from drop_unused(decision, before)
+        yield from drop_unused(decision, [before])
     # The topics of a new expression are not known yet: the epoch rises once they are found.
     is_known = not member.regex or member.regex in decision.draft.regexes
     yield from _raise_epoch(decision, consumers, image, bump=names_changed or (regex_changed and is_known))
@@ -267,7 +267,7 @@ def fence(
         yield from downgrade(step, classic, consumers, decision, member, rebalances=True)
         return
     yield from decision.add(*member_tombstones(group.group_id, member.member_id))
-    yield from drop_unused(decision, member)
+    yield from drop_unused(decision, [member])
     found = yield from metadata_hash(decision.draft, consumers.image())
     yield from decision.add(group_metadata(group.group_id, group.epoch + 1, found))
     consumers.decided(decision)

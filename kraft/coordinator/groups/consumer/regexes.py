@@ -6,7 +6,7 @@ The driver searches on worker threads. The members wait meanwhile with the topic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import attrs
 
@@ -47,11 +47,13 @@ class RegexesResolved:
     image: Image
 
 
-def drop_unused(decision: GroupDecision, left: ConsumerMember) -> Steps[None]:
-    """Delete the topics of an expression that no member has any more. ``left`` had it before the decision."""
+def drop_unused(decision: GroupDecision, left: Iterable[ConsumerMember]) -> Steps[None]:
+    """Delete the topics of expressions that no member has any more. ``left`` had them before the decision."""
     group = decision.draft
-    if left.regex in group.regexes and left.regex not in _subscribed(group):
-        yield from decision.add(regex_tombstone(group.group_id, left.regex))
+    found = {member.regex for member in left if member.regex in group.regexes}
+    if found:
+        tombstones = [regex_tombstone(group.group_id, each) for each in sorted(found - _subscribed(group))]
+        yield from decision.add(*tombstones)
 
 
 def _subscribed(group: ConsumerGroup) -> set[str]:

@@ -48,6 +48,15 @@ def _check_empty(group: ShareGroup) -> None:
         raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
 
 
+def _check_not_under_way(
+    step: Step, shares: ShareGroups, group: ShareGroup, kind: type[InitializeStates | DeleteStates], topic_id: UUID
+) -> None:
+    """Raises KafkaError COORDINATOR_NOT_AVAILABLE if the share coordinator may get both requests, in any order."""
+    noted = topic_id in (group.states.initializing if kind is InitializeStates else group.states.deleting)
+    if shares.is_under_way(step, group.group_id, kind, topic_id, noted=noted):
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
 # DeleteGroups.
 
 
@@ -96,7 +105,8 @@ def alter_offsets(step: Step, shares: ShareGroups, request: CoordinatorRequest) 
     """Initialize the states of partitions again, at other offsets. The group is created if it does not exist.
 
     Raises:
-        KafkaError: NON_EMPTY_GROUP, or COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
+        KafkaError: NON_EMPTY_GROUP, or COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, or if the share
+            coordinator may still delete the states of a topic.
     """
     message: AlterShareGroupOffsetsRequest = request.message
     group = shares.groups.get(message.group_id) or ShareGroup(message.group_id)
@@ -109,6 +119,7 @@ def alter_offsets(step: Step, shares: ShareGroups, request: CoordinatorRequest) 
         answer, known = _alterable(wanted, topic)
         response.responses.append(answer)
         if topic is not None and known:
+            _check_not_under_way(step, shares, group, DeleteStates, topic.id)
             offsets[topic.id] = known
             topics[topic.id] = StateTopic(topic.name, frozenset(known))
         yield 1 + len(wanted.partitions)
@@ -149,7 +160,8 @@ def delete_offsets(step: Step, shares: ShareGroups, request: CoordinatorRequest)
     """Delete the states of topics. Their next reader begins where ``share.auto.offset.reset`` says.
 
     Raises:
-        KafkaError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, or COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
+        KafkaError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, or COORDINATOR_NOT_AVAILABLE if too few replicas are in sync,
+            or if the share coordinator may still initialize a state of a topic.
     """
     message: DeleteShareGroupOffsetsRequest = request.message
     group, image = shares.groups.get(message.group_id), shares.image()
@@ -162,6 +174,8 @@ def delete_offsets(step: Step, shares: ShareGroups, request: CoordinatorRequest)
     for name in dict.fromkeys(topic.topic_name for topic in message.topics):
         topic = image.topic(name)
         yield 1
+        if topic is not None:
+            _check_not_under_way(step, shares, group, InitializeStates, topic.id)
         if topic is not None and topic.id in initialized:
             found[topic.id] = initialized.pop(topic.id).partitions
             deleting[topic.id] = name

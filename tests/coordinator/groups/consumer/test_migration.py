@@ -387,6 +387,18 @@ def test_an_administrator_removes_a_member_of_the_consumer_protocol() -> None:
     assert not desk.consumer_group.members
 
 
+def test_the_topics_of_the_expressions_of_removed_members_are_deleted() -> None:
+    """Apache: ``maybeDeleteResolvedRegularExpressions``."""
+    desk = ConsumerDesk(t=2)
+    desk.beat("m", 0, subscribed_topic_regex="t.*")
+    desk.beat("n", 0)
+    desk.resolve()
+    assert set(desk.consumer_group.regexes) == {"t.*"}
+    assert desk.leave(("m", None)) == [0]
+    assert set(desk.consumer_group.members) == {"n"}
+    assert not desk.consumer_group.regexes
+
+
 def test_a_static_member_changes_its_protocol_in_both_directions() -> None:
     """Apache: no member has to leave for it, if one of both protocols is the classic one."""
     desk = ConsumerDesk(t=2)

@@ -182,6 +182,18 @@ class TestAlterOffsets:
         desk.answer_states(ErrorCode.FENCED_STATE_EPOCH)
         assert desk.answers[token].responses[0].partitions[0].error_code == ErrorCode.FENCED_STATE_EPOCH
 
+    def test_states_are_not_altered_and_deleted_at_the_same_time(self, desk: ShareDesk) -> None:
+        """The share coordinator may perform them in any order. A state that the group has noted would be deleted, and
+        nobody would initialize it again.
+        """
+        for first, second in ((forget("t"), alter({0: 7})), (alter({0: 7}), forget("t"))):
+            token = desk.send(first, 0)
+            assert desk.ask(second, 0).code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+            desk.answer_states()
+            assert desk.answers[token].responses[0].topic_name == "t"
+            desk.send(alter({0: 7}), 0)
+            desk.answer_states()
+
     def test_a_group_with_members_is_refused(self, desk: ShareDesk) -> None:
         Sharer(desk, "n")
         refused = desk.ask(alter({0: 7}), 0)
