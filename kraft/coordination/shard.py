@@ -52,6 +52,7 @@ T = TypeVar("T")
 Effects = CoordinatorEffects[Any]
 
 
+_NOT_AVAILABLE = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 _NO_PRODUCER = TransactionalBatch(NO_PRODUCER_ID, -1)
 
 
@@ -239,9 +240,23 @@ class Shard(Generic[C]):
         return work
 
     def _take(self, work: Work) -> None:
-        if self._works or not _ends_soon(work.steps):
-            self._works.append(work)
-            self._woken.set()
+        if not self._works:
+            try:
+                if _ends_soon(work.steps):
+                    return
+            except Exception:
+                self._failed()
+                work.refuse(_NOT_AVAILABLE)
+                return
+        self._works.append(work)
+        self._woken.set()
+
+    def _failed(self) -> None:
+        """Reload the partition, as after a failed append: an error that nobody foresaw may have left a change half
+        done.
+        """
+        logger.exception("%s: an event failed; the partition is loaded again", self.partition.name)
+        self._reload()
 
     async def perform(self, event: Any) -> int:
         """Perform an event of the broker, and return the number of records that it appended."""
@@ -318,10 +333,9 @@ class Shard(Generic[C]):
         self._reload(effects)
 
     def _reload(self, *unanswered: Effects) -> None:
-        refused = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         for effects in unanswered:
-            _refuse_all(effects, refused)
-        self.resign(refused)
+            _refuse_all(effects, _NOT_AVAILABLE)
+        self.resign(_NOT_AVAILABLE)
         self.must_reload = True
 
     def resign(self, reason: KafkaError) -> None:
@@ -354,18 +368,13 @@ class Shard(Generic[C]):
                 await self._woken.wait()
 
     async def _work_off(self) -> None:
-        """Do the work that waits, in slices.
-
-        Error handling: as after a failed append, if a step raises an error that nobody foresaw. It may have changed a
-        part of the state.
-        """
+        """Do the work that waits, in slices."""
         slices = Slices(_SLICE)
         while self._works:
             try:
                 await in_slices(self._until_resigned(self._works[0].steps), slices)
             except Exception:
-                logger.exception("%s: an event failed; the partition is loaded again", self.partition.name)
-                self._reload()
+                self._failed()
             await trio.lowlevel.checkpoint_if_cancelled()
             self._works.popleft().end()
 

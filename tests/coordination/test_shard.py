@@ -387,6 +387,41 @@ class TestLongWork:
             assert await desk.committed() == after_it
             assert await desk.commit(7) == ErrorCode.NONE
 
+    async def test_a_failure_in_the_first_slice_loads_the_partition_again(
+        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Nearly all events have only one slice."""
+
+        def fail(*_: object) -> None:
+            raise ValueError("a bug")
+
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            await desk.lead()
+            assert await desk.commit(5) == ErrorCode.NONE
+            shard = desk.groups.shard_of(GROUP)
+            with monkeypatch.context() as broken:
+                broken.setattr(GroupCoordinator, "_committed", fail)
+                assert await desk.commit(6) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            assert not shard.is_active
+            await trio.sleep(2)
+            assert await desk.committed() == {"t": 6}
+            assert await desk.commit(7) == ErrorCode.NONE
+
+    async def test_a_timer_that_fails_does_not_end_the_broker(
+        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: object) -> None:
+            raise ValueError("a bug")
+
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            await desk.lead()
+            await desk.join()
+            with monkeypatch.context() as broken:
+                broken.setattr(GroupCoordinator, "_fire_timers", fail)
+                await trio.sleep(60)
+            await trio.sleep(60)
+            assert await desk.commit(7) == ErrorCode.NONE
+
     async def test_a_client_that_goes_does_not_stop_it(self, tmp_path: Path) -> None:
         """A decision changes its group step by step, so nobody may drop it."""
         async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
