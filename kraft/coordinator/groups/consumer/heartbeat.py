@@ -117,7 +117,9 @@ def _heartbeat(
     consumers.decided(decision)
     consumers.saw(message.group_id, image)
     search_if_due(step, consumers, decision.draft, member, image)
-    consumers.alive(step, message.group_id, after, moved=after is not member)
+    # A classic member that goes on in this protocol has no rebalance timeout yet.
+    moved = after is not member or before.classic is not None
+    consumers.alive(step, message.group_id, after, moved=moved)
     default_s = step.settings.consumer.heartbeat_interval_s
     interval_s = consumers.configured_s(message.group_id, "consumer.heartbeat.interval.ms", default_s)
     response = ConsumerGroupHeartbeatResponse(
@@ -257,15 +259,21 @@ def fence(
 ) -> Steps[None]:
     """Remove a member and raise the group epoch. The next heartbeat of another member computes the new target.
 
-    If the others are classic members, the group becomes classic instead.
+    If the others are classic members, the group becomes classic instead. It stays as it is if they cannot form one: a
+    subscription is malformed, or the record would be too large.
 
     Raises:
         KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
     """
     decision = GroupDecision(step, group.group_id, group)
     if is_downgrade(step, group, member):
-        yield from downgrade(step, classic, consumers, decision, member, rebalances=True)
-        return
+        try:
+            yield from downgrade(step, classic, consumers, decision, member, rebalances=True)
+            return
+        except KafkaError as refused:
+            if refused.code is ErrorCode.COORDINATOR_NOT_AVAILABLE:
+                raise
+            decision = GroupDecision(step, group.group_id, group)
     yield from decision.add(*member_tombstones(group.group_id, member.member_id))
     yield from drop_unused(decision, [member])
     found = yield from metadata_hash(decision.draft, consumers.image())

@@ -35,8 +35,12 @@ def metadata_hash(group: ConsumerGroup, image: Image) -> Steps[int]:
 
 
 def may_assign(now: float, last_timestamp_ms: int, interval_s: float) -> bool:
-    """Return whether the last target assignment is old enough for the next one. Its timestamp is 0 if there is none."""
-    return not last_timestamp_ms or not interval_s or now >= last_timestamp_ms / 1000 + interval_s
+    """Return whether the last target assignment is old enough for the next one. Its timestamp is 0 if there is none.
+
+    One of the future is of a coordinator whose clock was ahead. Its age is unknown, so it counts as old.
+    """
+    last = last_timestamp_ms / 1000
+    return not last or not interval_s or not last <= now < last + interval_s
 
 
 def assign(decision: GroupDecision, image: Image) -> Steps[None]:

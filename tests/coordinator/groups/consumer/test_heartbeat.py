@@ -210,6 +210,25 @@ def test_a_member_that_heartbeats_and_does_not_revoke_is_fenced_once_its_removal
     assert assignment(desk.beat("m2", 3)) == {T: [0, 1]}
 
 
+def test_a_coordinator_whose_clock_is_behind_goes_on_at_once() -> None:
+    """The log has timestamps of the future then: of the last assignment, and of the last search."""
+    desk = ConsumerDesk(interval_s=1.0, t=4, u=2)
+    desk.now = 1_000_000.0
+    first, second = Member(desk, "m1"), Member(desk, "m2", subscribed_topic_regex="u")
+    desk.resolve()
+    desk.pass_time(2)
+    desk.settle_all(first, second)
+    desk.now -= 3600
+    desk.restart()
+    desk.beat("m4", 0, subscribed_topic_regex="t.*")
+    Member(desk, "m3", topics=["t"])
+    desk.resolve()
+    desk.pass_time(2)
+    desk.settle_all(first, second)
+    assert desk.consumer_group.target["m3"]
+    assert set(desk.consumer_group.regexes) == {"u", "t.*"}
+
+
 def test_another_coordinator_continues_the_group() -> None:
     """The records have the whole state: epochs, target, partitions. Sessions start again."""
     desk = ConsumerDesk(t=4)

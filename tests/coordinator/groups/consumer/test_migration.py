@@ -387,6 +387,26 @@ def test_an_administrator_removes_a_member_of_the_consumer_protocol() -> None:
     assert not desk.consumer_group.members
 
 
+@pytest.mark.parametrize("cause", ["malformed", "large"])
+def test_a_member_leaves_although_the_others_cannot_form_a_classic_group(cause: str) -> None:
+    """Apache: ``convertToClassicGroup`` fails the request, each time. Here the group stays one of both protocols."""
+    desk = ConsumerDesk(t=4)
+    desk.beat("m", 0)
+    if cause == "malformed":
+        first, second = ("range", subscription("t")), ("rr", b"")
+        protocols = [[first, second], [("rr", subscription("t")), ("range", b"")]]
+    else:
+        desk.max_batch_bytes = 300_000
+        large = subscription("t", *(f"{'x' * 200}{number}" for number in range(200)))
+        protocols = [[("range", large)]] * 8
+    for each in protocols:
+        joined = desk.answers[desk.join("", protocols=each)].member_id
+        assert not desk.answers[desk.join(joined, protocols=each)].error_code
+    assert desk.beat("m", -1).error_code == ErrorCode.NONE
+    assert len(desk.consumer_group.members) == len(protocols)
+    assert "m" not in desk.consumer_group.members
+
+
 def test_the_topics_of_the_expressions_of_removed_members_are_deleted() -> None:
     """Apache: ``maybeDeleteResolvedRegularExpressions``."""
     desk = ConsumerDesk(t=2)
