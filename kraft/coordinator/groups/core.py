@@ -216,7 +216,10 @@ class GroupCoordinator:
                 yield from admin.delete_offsets(step, self.groups, self.consumers, self.offsets, request)
             case _:
                 raise TypeError(f"not a request of the group coordinator: {type(message).__name__}")
-        self._set_timer(getattr(message, "group_id", ""))
+        if isinstance(message, HeartbeatRequest | OffsetCommitRequest):
+            self._postpone(message.group_id, message.member_id)
+        else:
+            self._set_timer(getattr(message, "group_id", ""))
 
     def _classic_request(self, step: Step, request: CoordinatorRequest) -> Steps[None]:
         """Perform a request of the classic protocol, on a classic group or on a consumer group with members."""
@@ -273,6 +276,13 @@ class GroupCoordinator:
         if at < self._timer_of.get(group_id, NO_DEADLINE):
             self._timer_of[group_id] = at
             heapq.heappush(self._timers, (at, group_id))
+
+    def _postpone(self, group_id: str, member_id: str) -> None:
+        """:meth:`_set_timer` after a request that changes no deadline but that of its sender: it looks at no others."""
+        group, at = self.groups.get(group_id), self._timer_of.get(group_id)
+        member = None if group is None else group.members.get(member_id)
+        if at is None or member is None or member.next_deadline < at:
+            self._set_timer(group_id)
 
     def _protocol_deadline(self, group_id: str) -> float:
         return min(self.consumers.deadline(group_id), self.shares.deadline(group_id))

@@ -319,7 +319,9 @@ def expire(
         is_unused = group.state is GroupState.EMPTY and not group.pending
     elif consumer is not None:
         read = consumer.subscribed_topics()
-        old = (each for each in stable if each[0] not in read and _lapsed(step, table[each]))
+        # The topics of an expression are not known before its first search ends.
+        is_known = all(not each.regex or each.regex in consumer.regexes for each in consumer.members.values())
+        old = (each for each in stable if is_known and each[0] not in read and _lapsed(step, table[each]))
         is_unused = not consumer.members
     else:
         return

@@ -135,3 +135,20 @@ def test_an_empty_group_changes_its_protocol() -> None:
     assert desk.committed() == {("t", 0): 7}
     desk.restart()
     assert (list(desk.core.groups), desk.core.consumers.groups) == ([GROUP], {})
+
+
+def test_the_offsets_of_an_expression_wait_for_its_first_search() -> None:
+    """Before it nobody knows which topics the member reads."""
+    desk = ConsumerDesk(t=1)
+    member = Member(desk, "m1", subscribed_topic_regex="t.*")
+    desk.resolve()
+    desk.settle_all(member)
+    assert desk.commit(5, member_id="m1", generation=member.epoch, version=9) == ErrorCode.NONE
+    desk.now += RETENTION_S + 1
+    desk.beat("m1", member.epoch, subscribed_topic_regex="t|u")
+    desk.expire()
+    assert desk.committed() == {("t", 0): 5}
+    desk.beat("m1", member.epoch)
+    desk.resolve()
+    desk.expire()
+    assert desk.committed() == {("t", 0): 5}
