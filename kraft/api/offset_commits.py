@@ -54,8 +54,12 @@ async def commit_known(
 
 
 async def _divided(broker: BrokerContext, topics: Sequence[Any]) -> tuple[list[Any], list[list[int]]]:
-    """Return each topic with the partitions that exist, and the numbers of the others."""
+    """Return each topic with the partitions that exist, and the numbers of the others.
+
+    It takes several slices. A topic that is deleted meanwhile does not exist: its offsets would outlive it.
+    """
     slices = Slices(_SLICE_PARTITIONS)
+    topic_ids = broker.replicas.image.topic_ids
     known, unknown = [], []
     for topic in topics:
         count = broker.replicas.partition_count(topic.name)
@@ -69,4 +73,9 @@ async def _divided(broker: BrokerContext, topics: Sequence[Any]) -> tuple[list[A
         known.append(topic.evolve(partitions=existing))
         unknown.append(missing)
         await slices.spend()
+    if broker.replicas.image.topic_ids is not topic_ids:
+        for topic, missing in zip(known, unknown, strict=True):
+            if not broker.replicas.partition_count(topic.name):
+                missing += [each.partition_index for each in topic.partitions]
+                topic.partitions = []
     return known, unknown

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
 from uuid import UUID
 
 import pytest
+import trio
+from immutables import Map
 
+from kraft.api.offset_commits import commit_known
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.offset_commit_request import (
@@ -13,6 +18,12 @@ from kraft.messages.offset_commit_request import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from kraft.messages.offset_commit_response import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from kraft.rpc.channel import response_of
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
 from tests.api.groups import commit, committed
@@ -83,3 +94,34 @@ async def test_a_refused_commit_of_version_10_has_the_ids(broker: Connection, gr
     request = OffsetCommitRequest(group, 5, "nobody", topics=[sent])
     (answer,) = (await broker.request(request, 10)).topics
     assert (answer.topic_id, answer.partitions[0].error_code) == (topic_id, ErrorCode.GROUP_ID_NOT_FOUND)
+
+
+async def test_a_topic_that_is_deleted_while_a_commit_is_read_does_not_exist() -> None:
+    """Its offsets would be forgotten before the commit, and stay. A topic of its name would have them."""
+    ids = Map({"gone": UUID(int=1), "here": UUID(int=2)})
+    replicas = SimpleNamespace(image=SimpleNamespace(topic_ids=ids))
+    replicas.partition_count = lambda name: 1000 if name in replicas.image.topic_ids else 0
+    context: Any = SimpleNamespace(replicas=replicas)
+    topics = [
+        OffsetCommitRequestTopic(name, partitions=[OffsetCommitRequestPartition(index, 1) for index in range(1000)])
+        for name in ("gone", "here")
+    ]
+    message = OffsetCommitRequest(group_id="g", topics=topics)
+    submitted: list[OffsetCommitRequest] = []
+
+    def submit(known: OffsetCommitRequest) -> OffsetCommitResponse:
+        submitted.append(known)
+        return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(topic.name) for topic in known.topics])
+
+    async def delete() -> None:
+        replicas.image = SimpleNamespace(topic_ids=ids.delete("gone"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(delete)
+        response = await response_of(
+            await commit_known(context, message, submit, OffsetCommitResponsePartition)  # type: ignore[arg-type]
+        )
+    (known,) = submitted
+    assert [len(topic.partitions) for topic in known.topics] == [0, 1000]
+    assert {each.error_code for each in response.topics[0].partitions} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert len(response.topics[0].partitions) == 1000
