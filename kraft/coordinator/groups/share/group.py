@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -77,6 +78,19 @@ class ShareGroup:
     assignment_timestamp_ms: int = 0
     target: Map[str, TopicPartitions] = _EMPTY
     states: StatePartitions = StatePartitions()
+
+    @cached_property
+    def has_unassigned(self) -> bool:
+        """Whether initialized partitions of subscribed topics differ from those of the target assignment."""
+        subscribed = self.subscribed_topics()
+        assigned: dict[UUID, set[int]] = {}
+        for target in self.target.values():
+            for topic_id, partitions in target.items():
+                assigned.setdefault(topic_id, set()).update(partitions)
+        return any(
+            topic.name in subscribed and topic.partitions != frozenset(assigned.get(topic_id, ()))
+            for topic_id, topic in self.states.initialized.items()
+        )
 
     def state(self) -> ShareGroupState:
         return ShareGroupState.STABLE if self.members else ShareGroupState.EMPTY

@@ -34,7 +34,7 @@ from kraft.coordinator.groups.share.records import (
     target_assignment,
 )
 from kraft.coordinator.groups.share.registry import ShareGroups
-from kraft.coordinator.groups.share.states import forget_deleted, has_unassigned, initialize_missing
+from kraft.coordinator.groups.share.states import forget_deleted, initialize_missing
 from kraft.messages.share_group_heartbeat_request import ShareGroupHeartbeatRequest
 from kraft.messages.share_group_heartbeat_response import (
     ShareAssignment,
@@ -99,7 +99,7 @@ def _heartbeat(step: Step, shares: ShareGroups, request: CoordinatorRequest) -> 
     )
     if not shares.has_seen(group_id, image):
         yield from forget_deleted(decision, image)
-    pending = decision.draft.assignment_epoch >= decision.draft.epoch and has_unassigned(decision.draft)
+    pending = decision.draft.assignment_epoch >= decision.draft.epoch and decision.draft.has_unassigned
     if member != before:
         yield from decision.add(member_metadata(group_id, member))
     bumped = yield from _raise_epoch(decision, shares, image, bump=pending or member.topics != before.topics)

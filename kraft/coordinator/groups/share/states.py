@@ -18,7 +18,7 @@ import attrs
 
 from kraft.coordinator.groups.share.decision import ShareDecision
 from kraft.coordinator.groups.share.effects import NO_START_OFFSET, DeleteStates, InitializeStates
-from kraft.coordinator.groups.share.group import ShareGroup, StatePartitions, StateTopic
+from kraft.coordinator.groups.share.group import StatePartitions, StateTopic
 from kraft.coordinator.groups.share.records import state_partitions
 from kraft.coordinator.groups.share.registry import ShareGroups
 from kraft.metadata.image import Image
@@ -26,19 +26,6 @@ from kraft.metadata.steps import Steps
 
 Topics = Mapping[UUID, StateTopic]
 V = TypeVar("V")
-
-
-def has_unassigned(group: ShareGroup) -> bool:
-    """Return whether initialized partitions of subscribed topics differ from those of the target assignment."""
-    subscribed = group.subscribed_topics()
-    assigned: dict[UUID, frozenset[int]] = {}
-    for target in group.target.values():
-        for topic_id, partitions in target.items():
-            assigned[topic_id] = assigned.get(topic_id, frozenset()) | partitions
-    return any(
-        topic.name in subscribed and assigned.get(topic_id) != topic.partitions
-        for topic_id, topic in group.states.initialized.items()
-    )
 
 
 def forget_deleted(decision: ShareDecision, image: Image) -> Steps[None]:
@@ -74,6 +61,8 @@ def initialize_missing(decision: ShareDecision, shares: ShareGroups, image: Imag
         if topic is None or _is_deleting(decision, shares, topic.id):
             continue
         known = _partitions(group.states.initialized, topic.id)
+        if len(known) == len(topic.partitions):  # a topic loses no partitions
+            continue
         if is_recent:
             known |= _partitions(group.states.initializing, topic.id)
         partitions = frozenset(range(len(topic.partitions))) - known

@@ -67,7 +67,7 @@ def a_member_that_shares_what_it_does_not_subscribe_to(patch: pytest.MonkeyPatch
 
 
 def a_new_partition_that_is_not_noticed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(heartbeat, "has_unassigned", lambda group: False)
+    patch.setattr(ShareGroup, "has_unassigned", property(lambda group: False))
 
 
 def a_fence_that_keeps_the_target(patch: pytest.MonkeyPatch) -> None:

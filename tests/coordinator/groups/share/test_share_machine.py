@@ -5,7 +5,6 @@ Each planted bug is one that the invariants must find.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -240,14 +239,14 @@ def _combined(topics: Any, more: Any) -> dict[Any, StateTopic]:
     return dict(more)
 
 
-BUGS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+BUGS: dict[str, tuple[Any, str, Any]] = {
     "partitions without a state are assigned": (heartbeat, "assign_simple", _assign_all),
     "only one member is assigned anything": (heartbeat, "assign_simple", _assign_to_the_first),
     "the group epoch never rises": (heartbeat, "_raise_epoch", _bumped_never),
     "no target is computed": (heartbeat, "_assign", _nothing),
     "a member epoch goes back": (heartbeat, "_reconciled", _backwards),
     "a member gets the partitions of another": (heartbeat, "_reconciled", _without_subscription),
-    "new partitions are not noticed": (heartbeat, "has_unassigned", lambda group: False),
+    "new partitions are not noticed": (ShareGroup, "has_unassigned", property(lambda group: False)),
     "no state is asked for": (heartbeat, "initialize_missing", _nothing),
     "an unknown member is taken in": (heartbeat, "_sender", _unfenced),
     "the log lacks the removal of a member": (heartbeat, "member_tombstones", lambda *_: []),
