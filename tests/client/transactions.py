@@ -12,6 +12,7 @@ from kraft.client.transactions import TransactionalProducer
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.records.record import read_records
 from kraft.wire.errors import ErrorCode, KafkaError
+from tests.support.eventually import eventually_async
 
 TIMEOUT_S = 60.0
 SINGLE = {
@@ -45,6 +46,15 @@ async def committed(client: Cluster, topic: str, partition: int = 0) -> list[byt
     return values
 
 
+async def until_committed(client: Cluster, topic: str, *values: bytes) -> None:
+    """Wait until a consumer sees these values: a commit is acknowledged before its markers are written."""
+
+    async def are_seen() -> bool:
+        return await committed(client, topic) == list(values)
+
+    await eventually_async(are_seen)
+
+
 async def read_only_what_is_committed(bootstrap_servers: str) -> None:
     """KIP-98: "messages in a transaction that was aborted will not be visible", nor those of an open one."""
     topic = "visibility"
@@ -62,7 +72,7 @@ async def read_only_what_is_committed(bootstrap_servers: str) -> None:
             assert [await committed(client, topic, partition) for partition in (0, 1)] == [[b"0", b"2"]] * 2
             assert (await committed_offsets(client, "group"))[topic] == {0: 3}
             await producer.commit()
-            assert await committed(client, topic) == [b"0", b"2", b"open"]
+            await until_committed(client, topic, b"0", b"2", b"open")
 
 
 async def fence_the_last_producer(bootstrap_servers: str) -> None:
@@ -80,4 +90,4 @@ async def fence_the_last_producer(bootstrap_servers: str) -> None:
             with pytest.raises(KafkaError) as refused:
                 await zombie.commit()
             assert refused.value.code in (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED)
-            assert await committed(client, topic) == [b"of the successor"]
+            await until_committed(client, topic, b"of the successor")
