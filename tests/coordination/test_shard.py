@@ -242,6 +242,10 @@ async def begun(nursery: trio.Nursery, desk: Desk, **member: Any) -> Later:
     return large
 
 
+def _fail_by_a_bug(*_: object) -> None:
+    raise ValueError("a bug")
+
+
 class TestLongWork:
     """One request holds the event loop for one slice. All events of a shard are in the order of their arrival, as in
     Apache's ``CoordinatorRuntime``.
@@ -391,16 +395,12 @@ class TestLongWork:
         self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Nearly all events have only one slice."""
-
-        def fail(*_: object) -> None:
-            raise ValueError("a bug")
-
         async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
             await desk.lead()
             assert await desk.commit(5) == ErrorCode.NONE
             shard = desk.groups.shard_of(GROUP)
             with monkeypatch.context() as broken:
-                broken.setattr(GroupCoordinator, "_committed", fail)
+                broken.setattr(GroupCoordinator, "_committed", _fail_by_a_bug)
                 assert await desk.commit(6) == ErrorCode.COORDINATOR_NOT_AVAILABLE
             assert not shard.is_active
             await trio.sleep(2)
@@ -417,7 +417,7 @@ class TestLongWork:
             await desk.lead()
             await desk.join()
             with monkeypatch.context() as broken:
-                broken.setattr(GroupCoordinator, "_fire_timers", fail)
+                broken.setattr(GroupCoordinator, "_fire_timers", _fail_by_a_bug)
                 await trio.sleep(60)
             await trio.sleep(60)
             assert await desk.commit(7) == ErrorCode.NONE
