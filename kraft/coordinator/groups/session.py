@@ -139,7 +139,7 @@ def heartbeat(step: Step, groups: dict[str, Group], request: CoordinatorRequest)
 def leave(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> Steps[None]:
     """Remove one member (up to version 2) or several, by member id or group instance id (KIP-345).
 
-    A response with a refusal waits until the records before it are committed.
+    The response waits until the records are committed: that a group is empty is a record.
     """
     message: LeaveGroupRequest = request.message
     batched = request.version >= BATCHED_LEAVE_VERSION
@@ -155,11 +155,9 @@ def leave(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> 
         yield 1
     if group is not None and len(group.members) < size:
         yield from settle(step, group)
-    reply = step.reply_once_committed if any(answer.error_code for answer in answers) else step.reply
-    if batched:
-        reply(request.token, LeaveGroupResponse(members=answers))
-    else:
-        reply(request.token, LeaveGroupResponse(error_code=answers[0].error_code))
+    top_code = ErrorCode.NONE if batched else answers[0].error_code
+    response = LeaveGroupResponse(error_code=top_code, members=answers if batched else [])
+    step.reply_once_committed(request.token, response)
 
 
 def _leave_one(step: Step, group: Group, identity: MemberIdentity) -> Steps[ErrorCode]:

@@ -235,9 +235,11 @@ class Desk:
         code: int = self.ask(message, 4).error_code
         return code
 
+    def leave_message(self, *members: tuple[str, str | None]) -> LeaveGroupRequest:
+        return LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(*each) for each in members])
+
     def leave(self, *members: tuple[str, str | None]) -> list[int]:
-        message = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(*each) for each in members])
-        return [each.error_code for each in self.ask(message, 5).members]
+        return [each.error_code for each in self.ask(self.leave_message(*members), 5).members]
 
     def commit(self, offset: int, **what: Any) -> int:
         """Commit one offset and return the error code, which must arrive at once."""

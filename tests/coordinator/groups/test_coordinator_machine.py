@@ -140,7 +140,7 @@ class Coordination(RuleBasedStateMachine):
     @rule(who=who)
     def leave(self, who: int) -> None:
         client = self.client(who)
-        self.desk.leave((client.member_id, client.instance))
+        self.send(self.desk.leave_message((client.member_id, client.instance)), 5)
         client.member_id, client.generation, client.roster = "", -1, []
         self.hear()
 

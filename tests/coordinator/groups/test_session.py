@@ -269,6 +269,15 @@ class TestLeave:
         answer = desk.ask(LeaveGroupRequest(group_id=GROUP, member_id=member_id if known else "ghost"), 2)
         assert (answer.error_code, answer.members) == (0 if known else ErrorCode.UNKNOWN_MEMBER_ID, [])
 
+    def test_the_response_waits_until_the_empty_group_is_committed(self, desk: Desk) -> None:
+        """Apache: ``classicGroupLeaveToClassicGroup`` returns the response together with the records."""
+        [member_id] = desk.stable()
+        desk.is_followed = False
+        token = desk.send(desk.leave_message((member_id, None)), 5)
+        assert token not in desk.answers
+        desk.commit_all()
+        assert desk.answers[token].members[0].error_code == ErrorCode.NONE
+
     def test_of_a_group_that_is_not_there(self, desk: Desk) -> None:
         assert desk.leave(("m", None)) == [ErrorCode.UNKNOWN_MEMBER_ID]
         answer = desk.ask(LeaveGroupRequest(group_id=GROUP, member_id="m"), 0)
