@@ -58,7 +58,17 @@ from kraft.rpc.channel import ConnectionInfo, Request, response_of
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import KafkaError
 from kraft.wire.internal_topics import SHARE_STATE_TOPIC
-from tests.support.held import TOPIC, TOPIC_ID, Broker, broker_in, registration, serving, topic, with_coordinators
+from tests.support.held import (
+    TOPIC,
+    TOPIC_ID,
+    WITHOUT_THREADS,
+    Broker,
+    broker_in,
+    registration,
+    serving,
+    topic,
+    with_coordinators,
+)
 from tests.support.talk import batch
 
 STATE_ID = UUID(int=78)
@@ -202,7 +212,7 @@ class ShareBroker:
 @asynccontextmanager
 async def share_broker(path: Path, partitions: int = 1, **settings: str) -> AsyncIterator[ShareBroker]:
     """A broker whose group may share a topic, from its first record on."""
-    broker = broker_in(path, 1)
+    broker = broker_in(path, 1, WITHOUT_THREADS)
     values = {**SETTINGS, **{name.replace("_", "."): value for name, value in settings.items()}}
     config = from_mapping(values).config
     replicas = broker.replicas

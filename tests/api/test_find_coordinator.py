@@ -23,7 +23,7 @@ from tests.api.test_metadata import ask
 from tests.coordination.creation import creation
 from tests.coordination.desk import topic_records
 from tests.support.eventually import eventually_async
-from tests.support.held import broker_in, registration, serving
+from tests.support.held import WITHOUT_THREADS, broker_in, registration, serving
 from tests.support.nodes import connected
 from tests.support.trio_cluster import QUICK_LEASES, cluster_in
 
@@ -60,7 +60,7 @@ async def test_the_first_requests_wait_for_the_controller_a_little(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     """CREATION_WAIT_S; also a request that finds the topic in flight, or in metadata whose logs are not open yet."""
-    held = broker_in(tmp_path, 1)
+    held = broker_in(tmp_path, 1, WITHOUT_THREADS)
     await held.hear(registration(1, 10))
     async with creation() as (topics, controller):
         broker = attrs.evolve(serving(held.replicas), auto_topics=topics)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import trio.testing
 
 from kraft.api import share_acknowledge
 from kraft.messages.share_acknowledge_request import ShareAcknowledgeRequest
@@ -14,11 +13,6 @@ from kraft.wire.errors import ErrorCode
 from tests.api.shares import ACCEPT, GROUP, REJECT, RELEASE, RENEW, acquired_in, share_broker
 
 GAP = 0
-
-
-@pytest.fixture
-def autojump_clock() -> trio.testing.MockClock:
-    return trio.testing.MockClock(autojump_threshold=0)
 
 
 async def test_each_record_has_its_own_outcome(tmp_path: Path) -> None:

@@ -25,12 +25,6 @@ from tests.support.talk import batch
 NOTHING_TO_FETCH: dict[str, Any] = {"max_bytes": 0, "min_bytes": 0, "max_records": 0, "max_wait_ms": 0}
 
 
-@pytest.fixture
-def autojump_clock() -> trio.testing.MockClock:
-    """Locks and waits last seconds, in virtual time."""
-    return trio.testing.MockClock(autojump_threshold=0)
-
-
 class TestAcquiring:
     async def test_acknowledgements_come_with_the_next_fetch(self, tmp_path: Path, autojump_clock: object) -> None:
         """KIP-932: a ShareFetch may carry acknowledgements."""

@@ -7,7 +7,6 @@ from typing import cast
 
 import attrs
 import pytest
-import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.partitioner import default as kafka_python
@@ -21,11 +20,6 @@ from kraft.messages.registry import ApiKey
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.client.talk import TOPIC, lead_a_topic, relayed_node, values
 from tests.support.trio_cluster import QUICK_LEASES, cluster_in
-
-
-@pytest.fixture
-def autojump_clock() -> trio.testing.MockClock:
-    return trio.testing.MockClock(autojump_threshold=0)
 
 
 @pytest.mark.parametrize(("acks", "copies"), [(ALL_REPLICAS, 1), (1, 2)])

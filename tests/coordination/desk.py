@@ -54,8 +54,7 @@ from kraft.storage.meta_properties import MetaProperties
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
 from kraft.world.clock import Clock
-from kraft.world.world import World
-from tests.support.held import registration
+from tests.support.held import WITHOUT_THREADS, registration
 
 LEADER, FOLLOWER = 1, 2
 LEADER_EPOCH, FOLLOWER_EPOCH = 11, 12
@@ -71,7 +70,7 @@ class VirtualClock(Clock):
         return trio.current_time()
 
 
-WORLD = World(clock=VirtualClock())
+WORLD = attrs.evolve(WITHOUT_THREADS, clock=VirtualClock())
 SETTINGS = CoordinatorSettings(group_initial_rebalance_delay_s=0)
 
 

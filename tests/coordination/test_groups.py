@@ -44,11 +44,6 @@ from tests.coordination.desk import (
 from tests.support.rounds import Rounds
 
 
-@pytest.fixture
-def autojump_clock() -> trio.testing.MockClock:
-    return trio.testing.MockClock(autojump_threshold=0)
-
-
 def fail(*_: object) -> None:
     raise OSError("no space")
 

@@ -32,11 +32,6 @@ from kraft.wire.errors import ErrorCode, KafkaError
 from tests.coordination.desk import FOLLOWER, GROUP, LEADER, Connection, Desk, Later, desk_in, settle
 
 
-@pytest.fixture
-def autojump_clock() -> trio.testing.MockClock:
-    return trio.testing.MockClock(autojump_threshold=0)
-
-
 class TestOffsets:
     """Apache keeps a commit pending until its append is acknowledged (``GroupMetadata.pendingOffsetCommits``)."""
 

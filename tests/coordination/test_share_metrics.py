@@ -17,11 +17,6 @@ from tests.coordination.test_group_metrics import Cores
 from tests.coordinator.groups.share.desk import ShareDesk, Sharer
 
 
-@pytest.fixture
-def autojump_clock() -> trio.testing.MockClock:
-    return trio.testing.MockClock(autojump_threshold=0)
-
-
 async def test_records_in_flight_and_acknowledgements_are_counted(tmp_path: Path) -> None:
     async with share_broker(tmp_path) as desk:
         await desk.initialize()

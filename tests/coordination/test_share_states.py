@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 import trio
 import trio.testing
 
@@ -12,11 +11,6 @@ from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.wire.errors import ErrorCode
 from kraft.wire.internal_topics import SHARE_STATE_TOPIC
 from tests.api.shares import ACCEPT, STATE_ID, share_broker
-
-
-@pytest.fixture
-def autojump_clock() -> trio.testing.MockClock:
-    return trio.testing.MockClock(autojump_threshold=0)
 
 
 async def test_the_next_coordinator_loads_the_states(tmp_path: Path, autojump_clock: object) -> None:

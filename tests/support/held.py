@@ -23,12 +23,15 @@ from kraft.metadata.loader import Loader
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.replication.throttle import Throttle
+from kraft.simulation.virtual_network import at_once
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.meta_properties import MetaProperties
 from kraft.testing.embedded import SETTINGS
 from kraft.world.world import World
 
 TOPIC, TOPIC_ID = "topic", UUID(int=77)
+WITHOUT_THREADS = World(in_thread=at_once, compute=at_once)
+"""For tests in virtual time: a clock with autojump does not see that a worker thread is at work, and jumps."""
 
 
 @attrs.define
@@ -60,9 +63,9 @@ class Broker:
         return [record.value for record in self.partition.records()]
 
 
-def broker_in(path: Path, node_id: int) -> Broker:
+def broker_in(path: Path, node_id: int, world: World | None = None) -> Broker:
     directory = LogDirectory(str(path), -1, MetaProperties("cluster", node_id), LastStop.CLEAN)
-    return Broker(Replicas(node_id, World(), [directory], {}))
+    return Broker(Replicas(node_id, world or World(), [directory], {}))
 
 
 @asynccontextmanager
