@@ -182,6 +182,8 @@ class Node:
                         task_status.started(Bound({}, controllers))
                         await self.stopping.wait()
                     tasks.cancel_scope.cancel(reason="the node stops")
+                if self.broker is not None:
+                    await self.broker.replicas.close()
                 with trio.move_on_after(_RESIGNATION_LIMIT_S):
                     await parts.quorum.shut_down()
                 stop_control.set()
@@ -253,7 +255,6 @@ class Node:
             else:
                 task_status.started(None)
             stop_data.set()
-        await replicas.close()
 
     def _warn_of_few_files(self, replicas: Replicas) -> None:
         """Log that logs will open and close their files all the time, if there are more of them than open files."""

@@ -152,8 +152,8 @@ class ZooKeeperNode:
             tasks.start_soon(broker.moves.run, name="moves between directories")
             start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
             await self._serve_requests(tasks, sessions, broker, log, task_status)
-            await replicas.close()
             tasks.cancel_scope.cancel(reason="the node stops")
+        await replicas.close()
 
     async def _serve_requests(
         self,

@@ -27,6 +27,7 @@ from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_groups_response import ListGroupsResponse
 from kraft.node.node import Node
 from kraft.node.tree import render
+from kraft.replication.replicas import Replicas
 from kraft.rpc.channel import Reply, Request
 from kraft.rpc.client import Disconnected, connect
 from kraft.rpc.loop_watch import PAUSE_S
@@ -233,6 +234,23 @@ async def test_a_deleted_record_stays_deleted_after_a_stop(tmp_path: Path) -> No
         await node.broker.request(DeleteRecordsRequest(topics=topics, timeout_ms=1000))
     async with node_in(tmp_path) as node:
         assert (await list_offset(node.broker, "orders", EARLIEST)).offset == 3
+
+
+async def test_no_task_uses_the_logs_while_they_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in ``LogManager.shutdown``: a closed log refuses a flush, and that would end the node."""
+    close = Replicas.close
+    running: set[str] = set()
+
+    async def watched(replicas: Replicas) -> None:
+        running.update(line.strip("│├└─ ") for line in render().splitlines())
+        await close(replicas)
+
+    monkeypatch.setattr(Replicas, "close", watched)
+    async with node_in(tmp_path) as node:
+        await create(node.broker, "orders", configs={"flush.ms": "1"})
+    assert "quorum" in running
+    appending = {"coordinators", "fetchers", "publisher"}
+    assert running.isdisjoint({"maintenance", "compaction", "moves between directories", *appending})
 
 
 def failing_below(directory: Path) -> Callable[[int], None]:
