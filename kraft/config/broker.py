@@ -110,7 +110,9 @@ class NodeConfig:
     @property
     def log_dirs(self) -> tuple[str, ...]:
         """The log directories, as written."""
-        return (self.logs.log_dir,) if self.logs.log_dirs is None else self.logs.log_dirs
+        if self.logs.log_dirs is not None:
+            return self.logs.log_dirs
+        return tuple(each.strip() for each in self.logs.log_dir.split(","))
 
     @property
     def metadata_log_dir(self) -> str:
@@ -245,8 +247,8 @@ def _check_numbers(config: NodeConfig) -> None:
     """Check the rules between two numbers, as Kafka does."""
     network, replication, lease, groups = config.network, config.replication, config.lease, config.groups
     most = network.queued_max_request_bytes
-    if 0 <= most < network.socket_request_max_bytes or most < -1:
-        why = f"Value must be -1, or at least socket.request.max.bytes ({network.socket_request_max_bytes})"
+    if 0 < most < network.socket_request_max_bytes:
+        why = f"Value must be 0 or less, or at least socket.request.max.bytes ({network.socket_request_max_bytes})"
         invalid("queued.max.request.bytes", most, why)
     if network.max_connections_per_ip == 0 and not config.connections_per_ip_overrides:
         invalid("max.connections.per.ip", 0, "Value may be 0 only if max.connections.per.ip.overrides is set")

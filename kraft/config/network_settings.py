@@ -138,7 +138,7 @@ class NetworkSettings:
     )
     queued_max_request_bytes: int = long(
         -1,
-        "The most bytes of requests above 64 KiB that the data plane has in memory; -1 is no limit. "
+        "The most bytes of requests above 64 KiB that the data plane has in memory; 0 or less is no limit. "
         "Further ones wait in their sockets. Not less than socket.request.max.bytes.",
     )
     request_timeout_ms: int = integer(

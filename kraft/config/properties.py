@@ -47,7 +47,7 @@ def read_properties(path: str | Path) -> dict[str, str]:
         raise ConfigError(f"Cannot read the configuration file {one_line(path)}: {reason}") from None
     if len(content) > MAX_FILE_BYTES:
         raise ConfigError(f"The configuration file {one_line(path)} is larger than {MAX_FILE_BYTES} bytes")
-    return parse_properties(content.decode("utf-8", errors="replace"), str(path))
+    return parse_properties(content.decode("latin-1"), str(path))  # as Java's Properties.load
 
 
 def parse_properties(text: str, source: str) -> dict[str, str]:

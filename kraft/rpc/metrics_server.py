@@ -36,7 +36,7 @@ async def serve_metrics(
         OSError: the port cannot be bound; its ``filename`` is the setting.
     """
     try:
-        listeners = await trio.open_tcp_listeners(port, host=host)
+        listeners = await trio.open_tcp_listeners(port, host=host or None)
     except OSError as error:
         where = f"kraft.metrics.listener={address(host or '', port)}"
         raise OSError(error.errno, error.strerror or str(error), where) from error

@@ -9,6 +9,7 @@ gets the place of an idle connection, and a few places of its own.
 
 from __future__ import annotations
 
+import socket
 from collections import Counter
 from collections.abc import Mapping
 
@@ -30,7 +31,7 @@ TOO_MANY_OPEN = "this node has as many connections as its limit of open files (u
 
 @attrs.frozen
 class ConnectionLimits:
-    """The settings. Rates are connections per second; ``per_ip_overrides`` has addresses as keys."""
+    """The settings. Rates are connections per second; ``per_ip_overrides`` has addresses or host names as keys."""
 
     max_connections: int = UNLIMITED
     max_connections_per_ip: int = UNLIMITED
@@ -51,10 +52,21 @@ class ConnectionQuotas:
         self._clock = clock
         self._by_listener: Counter[str] = Counter()
         self._by_host: Counter[str] = Counter()
+        self._of_address: dict[str, int] | None = None
         self._tables: list[tuple[str, ConnectionTable]] = []
         self._released = trio.lowlevel.ParkingLot()
         self._rate = _Rate(limits.max_creation_rate)
         self._listener_rates = {name: _Rate(rate) for name, rate in limits.listener_creation_rate.items()}
+
+    async def look_up_hosts(self) -> None:
+        """Find the addresses of the hosts that have limits of their own, once.
+
+        Raises OSError, with the setting as its ``filename``, for a host that is unknown.
+        """
+        if self._of_address is None:
+            self._of_address = {}
+            for host, most in self._limits.per_ip_overrides.items():
+                self._of_address |= dict.fromkeys(await _addresses_of(host), most)
 
     def watch(self, listener: str, table: ConnectionTable) -> None:
         """Allow closing connections of ``table`` when a protected listener needs room."""
@@ -68,7 +80,7 @@ class ConnectionQuotas:
         await self._wait_for_rate(listener)
         while not self._has_room(listener):
             await self._released.park()
-        if self._by_host[host] >= self._limits.per_ip_overrides.get(host, self._limits.max_connections_per_ip):
+        if self._by_host[host] >= (self._of_address or {}).get(host, self._limits.max_connections_per_ip):
             return TOO_MANY_OF_ADDRESS
         most = self._limits.max_open + (PROTECTED_PLACES if self._protected(listener) else 0)
         if self._by_listener.total() >= most:
@@ -124,3 +136,11 @@ class _Rate:
         delay_s = max(0.0, self._next_at - now)
         self._next_at += self._interval_s
         return delay_s
+
+
+async def _addresses_of(host: str) -> list[str]:
+    try:
+        found = await trio.socket.getaddrinfo(host.removeprefix("[").removesuffix("]"), None, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, f"max.connections.per.ip.overrides={host}") from error
+    return [str(address[0]) for *_, address in found]

@@ -91,11 +91,14 @@ class PlaneMetrics:
         return processor
 
     def record(self, request: Request, sent_at: float) -> None:
-        """Record a finished request. Its connection had sent the response at ``sent_at``."""
+        """Record a finished request. Its connection had sent the response at ``sent_at``.
+
+        The version is that of the response: a client may send ApiVersions in any version.
+        """
         try:
-            api, rate = self._known[request.api_key, request.api_version]
+            api, rate = self._known[request.api_key, request.response_version]
         except KeyError:
-            api, rate = self._declare(request.api_key, request.api_version)
+            api, rate = self._declare(request.api_key, request.response_version)
         rate.count += 1
         received_at, dequeued_at, handled_at = request.received_at, request.dequeued_at, request.handled_at
         resumed_at, ready_at = request.resumed_at, request.ready_at

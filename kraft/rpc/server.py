@@ -84,9 +84,11 @@ async def serve(
     Resource handling: all sockets are closed when this returns or raises. ``task_status.started`` gives the bound
     endpoint of each listener by name, with the chosen port where the endpoint asked for port 0.
 
-    Error handling: raises OSError if a listener cannot be bound. After that, no peer and no handler makes it raise.
+    Error handling: raises OSError if a listener cannot be bound, or if a host of the quotas is unknown. After that, no
+    peer and no handler makes it raise.
     """
     metrics = PlaneMetrics(service.registry, plane)
+    await service.quotas.look_up_hosts()
     with ExitStack() as sockets:
         listening: list[tuple[Endpoint, Listener]] = []
         for endpoint in plane.listeners:
@@ -242,6 +244,7 @@ async def _accept(
                 if refusal is not None:
                     metrics.refused.count += 1
                     service.rejections.closed(_info(endpoint, accepted), refusal)
+                    await trio.lowlevel.checkpoint()  # more may arrive than other tasks could wait for
                     continue
                 undo.callback(quotas.release, name, accepted.host)
                 await _hand_over(accepted, processors[turn:] + processors[:turn])

@@ -74,6 +74,7 @@ def test_the_metadata_log_lies_in_the_first_log_directory_by_default() -> None:
 def test_log_dir_counts_where_log_dirs_is_not_set() -> None:
     values = {name: text for name, text in DEFAULT_PROPERTIES.items() if name != "log.dirs"}
     assert node_config({**values, "log.dir": "one"}).log_dirs == ("one",)
+    assert node_config({**values, "log.dir": "one, two"}).log_dirs == ("one", "two"), "KafkaConfig.logDirs"
 
 
 def test_broker_id_stands_in_for_node_id() -> None:
@@ -93,6 +94,12 @@ def test_a_listener_has_limits_of_its_own() -> None:
 def test_limits_per_address() -> None:
     config = node_config({**DEFAULT_PROPERTIES, "max.connections.per.ip.overrides": "10.0.0.1:3, host:4,::1:5"})
     assert config.connections_per_ip_overrides == {"10.0.0.1": 3, "host": 4, "::1": 5}
+
+
+@pytest.mark.parametrize("most", [-7, 0])
+def test_no_limit_of_the_requests_in_memory(most: int) -> None:
+    """``KafkaConfig``: "queued.max.request.bytes" must be at most 0, or at least socket.request.max.bytes."""
+    assert node_config({**DEFAULT_PROPERTIES, "queued.max.request.bytes": str(most)})
 
 
 def test_the_metrics_listener() -> None:

@@ -35,6 +35,13 @@ def test_the_syntax_is_javas(tmp_path: Path) -> None:
     assert read_properties(path) == {"node.id": "7", "listeners": "A://h:1,B://h:2", "name": "café"}
 
 
+def test_the_bytes_of_a_file_are_latin_1(tmp_path: Path) -> None:
+    """``Properties.load(InputStream)``: "the input stream is in ISO 8859-1 character encoding"."""
+    path = tmp_path / "server.properties"
+    path.write_bytes(b"broker.rack=Z\xfcrich\n")
+    assert read_properties(path) == {"broker.rack": "Zürich"}
+
+
 def test_an_unknown_name_is_a_warning_with_the_nearest_known_one() -> None:
     loaded = from_mapping({**DEFAULT_PROPERTIES, "num.network.thread": "3", "entirely.my.own": "x"})
     near, far = loaded.warnings

@@ -22,7 +22,7 @@ from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.rpc.trace import Sampler
-from kraft.world.listen import SocketSettings
+from kraft.world.listen import Listen, SocketSettings, listen_by_tcp
 from kraft.world.trace import Trace
 
 HEARTBEAT = 12
@@ -70,6 +70,7 @@ async def running(
     registry: Registry | None = None,
     trace: Trace | None = None,
     sampler: Sampler | None = None,
+    listen: Listen = listen_by_tcp,
 ) -> AsyncIterator[Running]:
     """Run a plane for as long as the block lasts, then stop it gracefully."""
     service = Service(
@@ -81,6 +82,7 @@ async def running(
         settings=settings or SocketSettings(),
         trace=trace or Trace(),
         sampler=sampler or Sampler(),
+        listen=listen,
     )
     stopping = trio.Event()
     async with trio.open_nursery() as nursery:

@@ -38,6 +38,13 @@ async def test_metrics_are_served_in_prometheus_form() -> None:
         nursery.cancel_scope.cancel()
 
 
+async def test_without_a_host_they_are_served_on_all_interfaces() -> None:
+    async with trio.open_nursery() as nursery:
+        port = await nursery.start(serve_metrics, Registry(), "", 0)
+        assert (await exchange(port, b"GET /metrics HTTP/1.1\r\nhost: n\r\n\r\n")).startswith(b"HTTP/1.1 200")
+        nursery.cancel_scope.cancel()
+
+
 @pytest.mark.parametrize(
     ("request_bytes", "status"),
     [

@@ -6,17 +6,20 @@ import errno
 import logging
 import socket
 import time
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from kraft.config.listeners import Endpoint
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.rpc.channel import Reply, Request
 from kraft.rpc.connections import ConnectionTable
-from kraft.rpc.quotas import PROTECTED_PLACES, TOO_MANY_OPEN, ConnectionLimits, ConnectionQuotas
-from kraft.world.listen import SocketSettings, TcpListener
+from kraft.rpc.quotas import PROTECTED_PLACES, TOO_MANY_OF_ADDRESS, TOO_MANY_OPEN, ConnectionLimits, ConnectionQuotas
+from kraft.world.listen import Accepted, SocketSettings, TcpListener
+from kraft.world.transport import Transport
 from tests.rpc.planes import Peer, a_plane, running
 
 
@@ -31,6 +34,48 @@ async def test_an_address_over_its_limit_is_refused() -> None:
     limits = ConnectionLimits(max_connections_per_ip=5, per_ip_overrides={"127.0.0.1": 0})
     async with running(limits=limits) as plane, await plane.peer() as peer:
         assert await peer.receive() is None
+
+
+@pytest.mark.parametrize("host", ["localhost", "[0:0::1]"])
+async def test_a_limit_of_a_host_counts_for_its_addresses(host: str) -> None:
+    """Kafka looks the hosts up with ``InetAddress.getByName``."""
+    quotas = ConnectionQuotas(ConnectionLimits(per_ip_overrides={host: 0}), time.monotonic)
+    await quotas.look_up_hosts()
+    assert await quotas.admit("PLAINTEXT", "::1" if host == "[0:0::1]" else "127.0.0.1") == TOO_MANY_OF_ADDRESS
+
+
+async def test_an_unknown_host_of_a_limit_is_an_error() -> None:
+    quotas = ConnectionQuotas(ConnectionLimits(per_ip_overrides={"nowhere.invalid": 1}), time.monotonic)
+    with pytest.raises(OSError, match=r"max\.connections\.per\.ip\.overrides=nowhere\.invalid"):
+        await quotas.look_up_hosts()
+
+
+class Flood:
+    """A listener whose backlog never empties."""
+
+    port = 0
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def accept(self) -> Accepted:
+        self.count += 1
+        assert self.count < 1000, "no other task runs"
+        return Accepted(cast(Transport, SimpleNamespace(close=lambda: None)), "127.0.0.1", 1)
+
+    def close(self) -> None:
+        pass
+
+
+async def test_refused_connections_leave_time_to_other_tasks() -> None:
+    flood = Flood()
+
+    async def listen(endpoint: Endpoint, settings: SocketSettings) -> Flood:
+        return flood
+
+    async with running(limits=ConnectionLimits(max_connections_per_ip=0), listen=listen):
+        while flood.count < 10:
+            await trio.lowlevel.checkpoint()
 
 
 @pytest.mark.parametrize(

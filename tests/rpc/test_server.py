@@ -397,7 +397,9 @@ async def test_a_broken_request_closes_its_connection_only(
 
 
 async def test_api_versions_of_an_unknown_version_is_answered_in_version_0() -> None:
-    """KIP-511: such a request is answered in version 0 with UNSUPPORTED_VERSION."""
+    """KIP-511: such a request is answered in version 0 with UNSUPPORTED_VERSION. It has no metrics of its own: there
+    are 65,536 versions.
+    """
 
     async def handle(request: Request) -> Reply:
         assert not request.supported
@@ -407,6 +409,8 @@ async def test_api_versions_of_an_unknown_version_is_answered_in_version_0() -> 
         header = struct.pack(">hhih", API_VERSIONS, 99, 7, -1) + b"\0"
         await peer.send_bytes(struct.pack(">i", len(header)) + header)
         assert await peer.receive() == (7, 35)
+    rates = [str(name) for name, _ in plane.registry if "RequestsPerSec" in str(name)]
+    assert rates == ["kafka.network:type=RequestMetrics,name=RequestsPerSec,request=ApiVersions,version=0"]
 
 
 async def test_the_nursery_tree_has_readable_names() -> None:
