@@ -20,7 +20,7 @@ from kraft.config.topic import LogConfig
 from kraft.metadata.image import Topic
 from kraft.replication.checkpoints import Checkpoints
 from kraft.storage.checkpoint import LOG_START_OFFSET, RECOVERY_POINT, TopicPartition
-from kraft.storage.directory import LogDirectory
+from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.errors import StorageError
 from kraft.storage.log import Log
 from kraft.wire.uuids import ZERO_UUID
@@ -46,11 +46,15 @@ class Opener:
     """The directories that AlterReplicaLogDirs chose for new partitions."""
     _created: dict[TopicPartition, Log] = attrs.Factory(dict)
 
-    def open(
+    async def open(
         self, topic: Topic, index: int, config: LogConfig, directory: LogDirectory, checkpoints: Checkpoints
     ) -> Log:
         """Open the log of a partition in its directory. Raises StorageError, OSError."""
-        return self._opening(topic, index, config, directory, checkpoints)()
+        opening = self._opening(topic, index, config, directory, checkpoints)
+        if directory.last_stop is LastStop.POWER_LOST:  # it reads all that was not flushed, and the quorum runs already
+            log: Log = await self.world.in_thread(opening)
+            return log
+        return opening()
 
     def create(self, topic: Topic, index: int, config: LogConfig) -> Log:
         """Create the log of a new partition. Raises OSError."""

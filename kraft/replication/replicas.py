@@ -351,7 +351,7 @@ class Replicas:
             checkpoints = Checkpoints.read(directory.path)
             for name, index in directory.partitions():
                 if name != CLUSTER_METADATA_TOPIC:
-                    self._load_one(directory, (name, index), checkpoints)
+                    await self._load_one(directory, (name, index), checkpoints)
                 await trio.lowlevel.checkpoint()
             self.retired += directory.retired()
             await self.checkpoints.compare(directory, checkpoints)
@@ -364,7 +364,7 @@ class Replicas:
                 self._host(topic, index, state, log)
                 await slices.spend()
 
-    def _load_one(self, directory: LogDirectory, where: TopicPartition, checkpoints: Checkpoints) -> None:
+    async def _load_one(self, directory: LogDirectory, where: TopicPartition, checkpoints: Checkpoints) -> None:
         name, index = where
         path = os.path.join(directory.path, f"{name}-{index}")
         topic_id = read_topic_id(path)
@@ -381,7 +381,7 @@ class Replicas:
         if other is not None:
             what = f"{path}: {other.log.directory} is a log of the same partition"
             raise StorageError(f"{what}; move one of the two away, that of the directory that failed if one did")
-        log = self.opener.open(topic, index, self._config_of(name), directory, checkpoints)
+        log = await self.opener.open(topic, index, self._config_of(name), directory, checkpoints)
         partition = self._host(topic, index, state, log, checkpoints)
         if partition.log.recovery:
             logger.warning("%s: %s", path, partition.log.recovery)

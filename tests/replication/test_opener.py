@@ -41,14 +41,14 @@ class Calls:
     full: str = ""
     _thread: int = attrs.Factory(threading.get_ident)
 
-    def __call__(self, path: str, *arguments: object) -> object:
+    def __call__(self, path: str, *arguments: object, **options: object) -> object:
         if threading.get_ident() == self._thread:
             self.here += 1
         else:
             self.elsewhere += 1
         if os.path.basename(path) == self.full:
             raise OSError(errno.ENOSPC, "No space left on device", path)
-        return self.real(path, *arguments)
+        return self.real(path, *arguments, **options)
 
 
 @pytest.fixture
@@ -71,6 +71,23 @@ async def test_a_few_logs_are_created_at_once(tmp_path: Path, creations: Calls) 
     """Replicas.create_logs: "a change of threads would take longer than it saves"."""
     async with leader_in(tmp_path, 2):
         assert (creations.here, creations.elsewhere) == (2, 0)
+
+
+@pytest.mark.parametrize(("last_stop", "elsewhere"), [(LastStop.CLEAN, 0), (LastStop.POWER_LOST, 2)])
+async def test_a_worker_thread_opens_the_logs_after_a_power_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last_stop: LastStop, elsewhere: int
+) -> None:
+    """The check of a gigabyte would hold the quorum of a node with both roles for seconds."""
+    async with leader_in(tmp_path, 2) as former:
+        await former.replicas.close()
+    opened = Calls(log.Log.open)
+    monkeypatch.setattr(log.Log, "open", opened)
+    directory = LogDirectory(str(tmp_path), -1, MetaProperties("cluster", 1), last_stop)
+    replicas = Replicas(1, World(), [directory], {})
+    await replicas.load(former.loader.image)
+    assert (opened.here, opened.elsewhere) == (2 - elsewhere, elsewhere)
+    for partition in replicas.all():
+        partition.log.abandon()
 
 
 async def test_new_logs_are_spread_evenly(tmp_path: Path) -> None:
