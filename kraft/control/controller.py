@@ -274,8 +274,9 @@ class Controller:
         return decision.response
 
     def _end(self, active: _Active, failure: Exception) -> None:
-        """Decide nothing more, and wake ``lead``."""
-        self._active = None
+        """Decide nothing more, and wake ``lead``. Its epoch may be over, and a later one active."""
+        if self._active is active:
+            self._active = None
         active.failure = failure
         active.deadline_moved.set()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from kraft.config.features import METADATA_VERSION
 from kraft.controller.context import Context, Decision
-from kraft.controller.registration import check_protocols, registered
+from kraft.controller.registration import check_protocols, check_size, registered
 from kraft.messages.abort_transaction_record import AbortTransactionRecord
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kraft.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
@@ -52,10 +52,6 @@ def register_controller(context: Context, request: ControllerRegistrationRequest
         message = f"Controllers register from metadata.version {CONTROLLER_REGISTRATION} on."
         code = ErrorCode.UNSUPPORTED_VERSION
         return Decision((), ControllerRegistrationResponse(error_code=code, error_message=message))
-    try:
-        check_protocols(request.listeners)
-    except KafkaError as error:
-        return Decision((), ControllerRegistrationResponse(error_code=error.code, error_message=error.message))
     record = RegisterControllerRecord(
         controller_id=request.controller_id,
         incarnation_id=request.incarnation_id,
@@ -73,6 +69,11 @@ def register_controller(context: Context, request: ControllerRegistrationRequest
             for f in request.features
         ],
     )
+    try:
+        check_protocols(request.listeners)
+        check_size(record)
+    except KafkaError as error:
+        return Decision((), ControllerRegistrationResponse(error_code=error.code, error_message=error.message))
     unchanged = context.image.controllers.get(request.controller_id) == record
     return Decision(() if unchanged else (record,), ControllerRegistrationResponse(error_code=ErrorCode.NONE))
 

@@ -30,7 +30,7 @@ _FIRST_FREE_DIRECTORY_ID = 100
 _PROTOCOLS = 4
 _MAX_BYTES = 2**20
 """Not a Kafka setting. The size of the largest record of a registration, far below that of a batch: if the log refused
-the record, the broker would have lost its former session without it.
+the record, the broker would have lost its former session without it, and the controller would resign.
 """
 
 
@@ -117,7 +117,11 @@ def _check_registration(context: Context, request: BrokerRegistrationRequest) ->
     if context.level >= DIRECTORIES:
         _check_directories(context, request)
     _check_features(context, request)
-    record = _record(context, request, context.next_offset)
+    check_size(_record(context, request, context.next_offset))
+
+
+def check_size(record: object) -> None:
+    """Raise KafkaError RECORD_LIST_TOO_LARGE for the record of a registration that is too large."""
     if len(encode_record(record, record_version(record))) > _MAX_BYTES:
         raise KafkaError(ErrorCode.RECORD_LIST_TOO_LARGE)
 

@@ -225,6 +225,23 @@ async def test_a_leadership_that_ends_drops_the_decision_under_way(
         assert quorum.end_offset == end_offset
 
 
+async def test_a_decision_of_an_ended_epoch_does_not_end_the_next(tmp_path: Path, long_decision: LongDecision) -> None:
+    """An event of an older epoch fails alone, as in Kafka's queue of controller events."""
+    long_decision.in_replay = True
+    async with running(tmp_path) as (quorum, _, controller):
+        await start_broker(quorum, controller)
+        with trio.fail_after(30):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(refused, controller, "long", ErrorCode.NOT_CONTROLLER)
+                await long_decision.begun.wait()
+                ended = quorum.epoch
+                await quorum.resign(ended)
+                while not (controller.is_active and quorum.epoch > ended):
+                    await trio.lowlevel.checkpoint()
+                long_decision.may_end = True
+        assert controller.is_active
+
+
 async def test_a_failed_append_ends_the_requests_in_wait(
     tmp_path: Path, long_decision: LongDecision, monkeypatch: pytest.MonkeyPatch
 ) -> None:

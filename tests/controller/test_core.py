@@ -36,7 +36,7 @@ from kraft.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsR
 from kraft.messages.assign_replicas_to_dirs_request import PartitionData as DirectoryPartition
 from kraft.messages.assign_replicas_to_dirs_request import TopicData as DirectoryTopic
 from kraft.messages.begin_transaction_record import BeginTransactionRecord
-from kraft.messages.controller_registration_request import ControllerRegistrationRequest
+from kraft.messages.controller_registration_request import ControllerRegistrationRequest, Listener
 from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
@@ -228,6 +228,15 @@ def test_a_controller_is_registered_once_per_incarnation() -> None:
     assert toy.ask(request).error_code == ErrorCode.NONE
     assert len(toy.log) == length
     assert toy.image.controllers[1].incarnation_id == UUID(int=5)
+
+
+def test_a_registration_of_a_controller_has_a_largest_size() -> None:
+    """A record that the log refuses would let the controller resign. Kafka: RecordBatchTooLargeException, an answer."""
+    toy = ToyCluster()
+    listeners = [Listener(name="L" * 30_000, host="h", port=1) for _ in range(300)]
+    request = ControllerRegistrationRequest(controller_id=1, incarnation_id=UUID(int=5), listeners=listeners)
+    assert toy.ask(request).error_code == ErrorCode.RECORD_LIST_TOO_LARGE
+    assert 1 not in toy.image.controllers
 
 
 BROKERS = st.integers(1, 4)
