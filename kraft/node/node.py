@@ -326,6 +326,7 @@ class Node:
             now_ms=self.world.clock.now_ms(),
             last_stop=directory.last_stop,
         )
+        directory.unmark_clean_shutdown()  # the quorum appends before the logs of partitions are open
         if log.recovery:
             logger.warning("%s: %s", log.directory, log.recovery)
         if not may_be_empty and not log.has_records:

@@ -127,8 +127,7 @@ class MetadataLog:
             CLUSTER_METADATA_PARTITION,
             attrs.evolve(config, retention_ms=_NO_LIMIT, retention_bytes=_NO_LIMIT),
             now_ms=now_ms,
-            # A node appends to this log before it deletes the mark of its last controlled stop, so CLEAN proves nothing
-            # here.
+            # Votes depend on the last batch, so it is checked after a controlled stop, too.
             last_stop=LastStop.KILLED if last_stop is LastStop.CLEAN else last_stop,
             strict=True,
         )

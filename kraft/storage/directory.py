@@ -150,6 +150,10 @@ class LogDirectory:
         """
         # The boot id need not be durable: after a power cut the kernel has another one, whatever the file contains.
         write_atomically(os.path.join(self.path, BOOT_ID), _boot_id().encode(), durable=False)
+        self.unmark_clean_shutdown()
+
+    def unmark_clean_shutdown(self) -> None:
+        """Note durably that a log may be appended to, before all are open. Raises OSError."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(self.path, CLEAN_SHUTDOWN))
             sync_directory(self.path)

@@ -293,7 +293,7 @@ async def test_a_failed_fsync_of_the_metadata_stops_the_node(tmp_path: Path, mon
 
 
 async def test_a_broker_that_finds_no_controller_can_be_stopped(tmp_path: Path) -> None:
-    """And it does not mark logs as clean that it never opened."""
+    """And it does not leave logs marked as clean that it never opened, while its metadata log may have been written."""
     (port,) = free_ports(1)
     settings = {
         **SETTINGS,
@@ -306,6 +306,7 @@ async def test_a_broker_that_finds_no_controller_can_be_stopped(tmp_path: Path) 
     }
     config = from_mapping(settings).config
     format_directories(config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+    (tmp_path / ".kafka_cleanshutdown").touch()
     with open_directories(config) as directories, trio.fail_after(20):
         node = Node(config, directories)
         async with trio.open_nursery() as nursery:

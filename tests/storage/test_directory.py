@@ -130,6 +130,23 @@ def test_how_the_last_user_left(formatted: Path, monkeypatch: pytest.MonkeyPatch
     used.close()
 
 
+def test_a_power_cut_before_all_logs_are_open_is_no_controlled_stop(
+    formatted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """KAFKA-10471: the mark is deleted before logs are loaded, so that a crash meanwhile is a hard shutdown."""
+    used = LogDirectory.open(formatted, node_id=1)
+    used.mark_opened()
+    used.mark_clean_shutdown()
+    used.close()
+    used = LogDirectory.open(formatted, node_id=1)
+    used.unmark_clean_shutdown()
+    used.close()
+    monkeypatch.setattr(directory, "_boot_id", lambda: "another boot")
+    used = LogDirectory.open(formatted, node_id=1)
+    assert used.last_stop is LastStop.POWER_LOST
+    used.close()
+
+
 def test_no_boot_id_is_never_the_same_boot(formatted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directory, "_KERNEL_BOOT_ID", "/nonexistent")
     used = LogDirectory.open(formatted, node_id=1)
