@@ -342,6 +342,7 @@ class MetadataLog:
             self._log.truncate_to(end_offset, 0)
         except (CorruptBatch, KafkaError) as damage:
             raise self.damaged(end_offset, damage) from damage
+        remove_files(self._log.segments.take_dropped())
         if self.end_offset != end_offset:
             what = f"cannot truncate the log at {end_offset}, no batch ends there"
             raise StorageError(f"{self.directory}: {what}; this node stops, and fetches again after a restart")
@@ -350,6 +351,7 @@ class MetadataLog:
         """Replace the log by an empty one that begins at the end of a stored snapshot."""
         self._forget_recent()
         self._log.truncate_fully_and_start_at(snapshot.end_offset)
+        remove_files(self._log.segments.take_dropped())
         self._begins_at = snapshot
         self._snapshots.delete_before(snapshot)
 

@@ -11,7 +11,7 @@ import logging
 from kraft.quorum.snapshots import MetadataSnapshots
 from kraft.raft.messages import SnapshotId
 from kraft.storage.errors import REJOIN_ADVICE, StorageError
-from kraft.storage.log import Log
+from kraft.storage.log import Log, remove_files
 
 logger = logging.getLogger("kraft.quorum")
 
@@ -38,6 +38,7 @@ def settle(log: Log, snapshots: MetadataSnapshots) -> SnapshotId:
         dropped = f"the log from offset {start} to {log.log_end_offset}, whose last epoch is {log.epochs.latest}"
         logger.warning("%s: %s replaces %s", log.directory, newest, dropped)
         log.truncate_fully_and_start_at(newest.end_offset)
+        remove_files(log.segments.take_dropped())
         return newest
     if start == 0:
         return _BEGINNING

@@ -86,12 +86,22 @@ class Maintenance:
                 files = []
             if files:
                 partition.wake()
-                delay_s = partition.log.config.file_delete_delay_ms / 1000
-                self._doomed.append((trio.current_time() + delay_s, files))
+                self._doom(partition, files)
             await trio.lowlevel.checkpoint()
 
+    def _doom(self, partition: HostedPartition, files: list[str]) -> None:
+        delay_s = partition.log.config.file_delete_delay_ms / 1000
+        self._doomed.append((trio.current_time() + delay_s, files))
+
     async def remove_doomed(self) -> None:
-        """Delete the files whose delay is over."""
+        """Delete the files whose delay is over. The delay of truncated segments begins here (``LocalLog.truncateTo``
+        passes ``asyncDelete``).
+        """
+        slices = Slices(PARTITIONS_AT_ONCE)
+        for partition in self._held():
+            await slices.spend()
+            if files := partition.log.segments.take_dropped():
+                self._doom(partition, files)
         for doomed in [each for each in self._doomed if each[0] <= trio.current_time()]:
             self._doomed.remove(doomed)
             await self.world.in_thread(remove_files, doomed[1])

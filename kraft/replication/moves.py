@@ -30,7 +30,7 @@ from kraft.storage.atomic import sync_directory
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.errors import StorageError
 from kraft.storage.future import LONGEST_NAME, future_name
-from kraft.storage.log import Log
+from kraft.storage.log import Log, remove_files
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
 from kraft.world.slices import next_slice
@@ -137,6 +137,8 @@ class DirectoryMoves:
             while not is_done and self._goes_on(move):
                 while self._goes_on(move) and (copied := self._copy(move, future)):
                     self.throttle.record(copied)
+                    if dropped := future.segments.take_dropped():  # the copy began again
+                        await world.in_thread(remove_files, dropped)
                     await next_slice()
                     while self._goes_on(move) and self.throttle.is_exceeded:
                         await self.throttle.rest()

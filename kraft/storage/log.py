@@ -592,7 +592,7 @@ class Log:
 
 
 def remove_files(paths: Sequence[str]) -> None:
-    """Delete the files that ``delete_old_segments`` returned. Absent files are ignored. Raises OSError."""
+    """Delete files of ``delete_old_segments`` or ``take_dropped``. Absent files are ignored. Raises OSError."""
     for path in paths:
         with suppress(FileNotFoundError):
             os.unlink(path)

@@ -25,13 +25,15 @@ by_base_offset = attrgetter("base_offset")
 class Segments(list[Segment]):
     """Never empty once the log is open; the last one is active and takes appends. Any method may raise OSError.
 
-    ``moved`` is true if files were created, renamed or deleted since the last flush.
+    ``moved`` is true if files were created, renamed or deleted since the last flush. ``dropped`` are the renamed files
+    of truncated segments; see ``take_dropped``.
     """
 
     def __init__(self, directory: str) -> None:
         super().__init__()
         self.directory = directory
         self.moved = False
+        self.dropped: list[str] = []
 
     @property
     def active(self) -> Segment:
@@ -74,13 +76,22 @@ class Segments(list[Segment]):
         self.active.truncate(end_offset)
 
     def drop(self, gone: Sequence[Segment]) -> None:
-        """Remove the newest segments and delete their files at once, newest first."""
+        """Remove the newest segments and rename their files, newest first. ``take_dropped`` then returns the files.
+
+        A file of a GiB takes long to delete, so the owner of the log does that on a worker thread.
+        """
         # The next flush syncs the directory, so that they cannot come back once their replacement is durable.
         self.moved = True
         for segment in reversed(gone):
             self.remove(segment)
-            for path in segment.retire():
-                os.unlink(path)
+            self.dropped += segment.retire()
+
+    def take_dropped(self) -> list[str]:
+        """Return the files that ``drop`` has renamed since the last call. The caller deletes them, or else the next
+        start does.
+        """
+        taken, self.dropped = self.dropped, []
+        return taken
 
     def aborted_in(self, piece: FileSlice, offset: int) -> list[AbortedTransaction]:
         """Return the aborted transactions in the offsets from ``offset`` to the end of ``piece``, a result of ``read``.

@@ -291,6 +291,14 @@ def test_a_cut_inside_of_a_batch_stops_the_node(tmp_path: Path) -> None:
         log.truncate(1)
 
 
+def test_no_files_of_a_truncated_segment_stay(tmp_path: Path) -> None:
+    """``LocalLog.truncateTo``: the files of dropped segments are deleted."""
+    log = open_log(tmp_path)
+    fill(log, 1, 30)
+    log.truncate(2)
+    assert [name for name in os.listdir(log.directory) if name.endswith((".log", ".deleted"))] == [f"{0:020}.log"]
+
+
 @pytest.mark.parametrize(
     ("position", "problem"),
     [(-5, "checksum"), (-1, "checksum"), (7, "begins at offset 3, expected 2"), (0, "begins at")],
@@ -366,6 +374,7 @@ def test_a_node_that_is_far_behind_begins_with_the_snapshot_of_a_leader(tmp_path
     assert fetch_snapshot(follower, leader, snapshot)
     follower.install(snapshot)
     assert shape(follower) == (15, 1, 15, [], snapshot)
+    assert [name for name in os.listdir(follower.directory) if name.endswith(".deleted")] == []
     assert follower.last_epoch == 1
     fetch(follower, leader, 1)
     assert content(follower) == content(leader)

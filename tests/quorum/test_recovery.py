@@ -205,6 +205,7 @@ def test_a_snapshot_beyond_the_log_is_installed_for_any_epoch_of_the_log(
     with caplog.at_level(logging.WARNING):
         log = open_log(tmp_path / "follower", last_stop=last_stop)
     assert shape(log) == (25, 2, 25, [], snapshot)
+    assert [name for name in os.listdir(log.directory) if name.endswith(".deleted")] == []
     assert len(log.load_snapshot(snapshot).topics) == 23
     (line,) = caplog.messages
     assert line.endswith(f"{snapshot} replaces the log from offset 0 to 9, whose last epoch is 3")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +81,35 @@ async def test_removed_segments_wait_without_holding_retention_up(tmp_path: Path
     assert [name for name in os.listdir(partition.log.directory) if name.endswith(".deleted")] == []
 
 
+@pytest.mark.parametrize("cut", [lambda its: its.truncate_to(0, 0), lambda its: its.restart_at(7)])
+async def test_truncated_segments_are_deleted_by_a_worker_thread(
+    tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch, cut: Callable[[HostedPartition], None]
+) -> None:
+    """``LocalLog.truncateTo`` and ``truncateFullyAndStartAt`` rename segments, and delete the files after
+    ``file.delete.delay.ms``: a follower that was away for long drops more than a step of the event loop can delete.
+    """
+    upkeep = maintenance()
+    partition = host(upkeep.replicas, tmp_path, "topic")
+    loop, directory, unlink = threading.get_ident(), partition.log.directory, os.unlink
+    deleted_by: list[int] = []
+
+    def note(path: str) -> None:
+        if path.endswith(".log.deleted"):
+            deleted_by.append(threading.get_ident())
+        unlink(path)
+
+    monkeypatch.setattr(os, "unlink", note)
+    cut(partition)
+    assert "00000000000000000001.log.deleted" in os.listdir(directory)
+    await upkeep.remove_doomed()
+    assert deleted_by == []
+    await trio.sleep(61)
+    await upkeep.remove_doomed()
+    assert deleted_by
+    assert loop not in deleted_by
+    assert [name for name in os.listdir(directory) if name.endswith(".deleted")] == []
+
+
 async def test_a_look_at_all_partitions_lets_other_tasks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """10,000 partitions took a step of 5 ms each second."""
     monkeypatch.setattr(maintenance_module, "PARTITIONS_AT_ONCE", 1)
@@ -87,7 +118,7 @@ async def test_a_look_at_all_partitions_lets_other_tasks_run(tmp_path: Path, mon
     for number in range(5):
         host(upkeep.replicas, tmp_path, f"topic-{number}")
     cleaner = compaction.Compaction(upkeep.config, upkeep.world, upkeep.replicas, trio.Event())
-    for work in (upkeep.flush_by_time, upkeep.expire, cleaner.clean_one):
+    for work in (upkeep.flush_by_time, upkeep.remove_doomed, upkeep.expire, cleaner.clean_one):
         async with steps_of_this_task() as steps:
             await work()
         assert steps.count >= 5

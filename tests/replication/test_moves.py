@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ import trio.testing
 from kraft.config.properties import from_mapping
 from kraft.config.throttle_settings import MOVE_RATE
 from kraft.records.record import Record, encode_batch
+from kraft.replication import moves
 from kraft.replication.compaction import Compaction
 from kraft.replication.moves import DirectoryMoves
 from kraft.replication.partition import HostedPartition
@@ -121,8 +123,12 @@ async def test_deleted_records_do_not_come_back(one: Moving) -> None:
     assert (one.partition.log.log_start_offset, one.values()) == (1, [b"1", b"2", b"3"])
 
 
-async def test_a_truncation_makes_the_copy_begin_again(one: Moving) -> None:
-    """Records that a new leader lacks are in no copy, also if others took their offsets."""
+async def test_a_truncation_makes_the_copy_begin_again(one: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that a new leader lacks are in no copy, also if others took their offsets. A worker thread deletes the
+    first copy, which may be large.
+    """
+    deleted: list[str] = []
+    monkeypatch.setattr(moves, "remove_files", deleted.extend)
     log = one.partition.log
     for value in (b"0", b"1", b"2"):
         one.append(value)
@@ -142,6 +148,7 @@ async def test_a_truncation_makes_the_copy_begin_again(one: Moving) -> None:
         nursery.cancel_scope.cancel(reason="done")
     assert one.partition.log is not log
     assert one.values() == [b"0", b"other", b"others"]
+    assert f"{0:020}.log.deleted" in map(os.path.basename, deleted)
 
 
 async def test_a_move_back_ends_the_move(one: Moving) -> None:
