@@ -34,6 +34,7 @@ class _IndexFile:
         """Stat the file. An absent file is an empty index. Raises OSError."""
         self.path = path
         self.base_offset = base_offset
+        self.is_unsynced = False
         self._file = LazyFile(path)
         try:
             size = os.stat(path).st_size
@@ -70,6 +71,7 @@ class _IndexFile:
 
     def _append(self, first: int, second: int) -> None:
         file = self._file.use() if self.exists else self._create()
+        self.is_unsynced = True
         try:
             write_all(file.fileno(), self.entry.pack(first, second))
         except OSError:
@@ -82,6 +84,7 @@ class _IndexFile:
         if self.exists and (count, 0) != (self.count, self._odd_bytes):
             file = self._file.use()
             os.ftruncate(file.fileno(), count * self.entry.size)
+            self.is_unsynced = True
         self.count, self._odd_bytes = count, 0
         self._changed()
 
@@ -97,7 +100,7 @@ class _IndexFile:
 
     def _create(self) -> OpenFile:
         file = self._file.create()
-        self.exists = True
+        self.exists = self.is_unsynced = True
         return file
 
     def close(self) -> None:

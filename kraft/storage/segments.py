@@ -123,12 +123,12 @@ class Segments(list[Segment]):
 
         ``also`` are other replaced files of this directory. ``cuts`` is how often the log was truncated before.
         """
-        due = [
-            each for each in self if each.base_offset < offset and (each.next_offset > recovery_point or each.was_cut)
-        ]
-        sealed = [segment for segment in due if segment is not self.active]
-        indexes = [path for segment in sealed for path in (segment.index.path, segment.time_index.path)]
+        due = [each for each in self if each.base_offset < offset and self._is_due(each, recovery_point)]
+        indexes = []
         for segment in due:
+            if segment is not self.active:
+                segment.index.is_unsynced = segment.time_index.is_unsynced = False
+                indexes += [segment.index.path, segment.time_index.path]
             if segment.aborted.is_unsynced:
                 segment.aborted.is_unsynced = False
                 indexes.append(segment.aborted.path)
@@ -137,6 +137,12 @@ class Segments(list[Segment]):
         for segment in due:
             segment.was_cut = False
         return Flush(offset, tuple(segment.file for segment in due), (*indexes, *also), directories, cuts)
+
+    def _is_due(self, segment: Segment, recovery_point: int) -> bool:
+        if segment.next_offset > recovery_point or segment.was_cut:
+            return True
+        # No flush of an active segment includes its indexes: after a power cut recovery rebuilds them.
+        return segment is not self.active and (segment.index.is_unsynced or segment.time_index.is_unsynced)
 
     def close(self) -> None:
         """Close the files without a flush."""

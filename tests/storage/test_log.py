@@ -435,6 +435,25 @@ def test_a_segment_that_was_cut_is_flushed_though_nothing_follows_in_it(tmp_path
     assert [file.path for file in log.begin_flush().files] == [segment.path for segment in log.segments]
 
 
+def test_a_segment_that_was_flushed_before_its_roll_gets_its_indexes_flushed(tmp_path: Path) -> None:
+    """``LogSegment.flush`` forces both indexes. Recovery trusts those of a segment below the recovery point, so a time
+    index that lost its end would hide the newest records from ListOffsets for ever.
+    """
+    log = open_log(tmp_path, config(segment_bytes=300, index_interval_bytes=0))
+    first = log.segments.active
+    for timestamp in range(2):
+        append(log, batch([b"x" * 60], timestamp=timestamp))
+        log.flush()
+    append(log, batch([b"x" * 60]))
+    assert log.recovery_point == log.segments.active.base_offset == 2
+    flush = log.begin_flush()
+    assert {first.index.path, first.time_index.path} <= set(flush.paths)
+    flush.run()
+    log.flushed(flush)
+    append(log, batch([b"x" * 60]))
+    assert first.index.path not in log.begin_flush().paths
+
+
 def test_a_flush_includes_one_that_has_not_ended(tmp_path: Path) -> None:
     """``flush.messages`` may flush while maintenance does. Whichever ends first raises the recovery point, so each must
     have synced the new segment's name, and the epochs."""
