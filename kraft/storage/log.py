@@ -167,8 +167,7 @@ class Log:
         self.epochs.truncate_from_start(self.log_start_offset)
         if last_stop is LastStop.POWER_LOST:
             # A snapshot may outlive the index entries of the transactions before it. Both come from the log again.
-            self._snapshots.forget_beyond(self.recovery_point)
-            self.segments.forget_aborted(self.recovery_point)
+            self._snapshots.forget_beyond(self.segments.forget_aborted(self.recovery_point))
         self.producers = self._snapshots.recover(self.segments, self.log_start_offset, self.log_end_offset, now_ms)
         self._snapshots.keep_only({segment.base_offset for segment in self.segments})
         self.topic_id = partition_metadata.read_topic_id(self.directory)

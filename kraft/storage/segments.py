@@ -111,11 +111,16 @@ class Segments(list[Segment]):
     def _number_of(self, offset: int) -> int:
         return bisect_right(self, offset, key=by_base_offset) - 1
 
-    def forget_aborted(self, offset: int) -> None:
-        """Drop the aborted transactions that end at or beyond ``offset``, before they are read from the log again."""
-        for segment in self:
-            if segment.next_offset > offset:
-                segment.aborted.truncate(offset)
+    def forget_aborted(self, recovery_point: int) -> int:
+        """Drop the aborted transactions of the segments that are not durable, after a power cut. Return the offset from
+        which they must be read from the log again.
+
+        Entries beyond the last flush may have any content, so none of such a segment stays (``LogSegment.recover``).
+        """
+        uncertain = [segment for segment in self if segment is self.active or segment.next_offset > recovery_point]
+        for segment in uncertain:
+            segment.aborted.clear()
+        return uncertain[0].base_offset
 
     def begin_flush(self, recovery_point: int, offset: int, also: Sequence[str], cuts: int) -> Flush:
         """Return the files to sync so that everything below ``offset`` is durable. Below ``recovery_point`` it is
@@ -142,7 +147,8 @@ class Segments(list[Segment]):
         if segment.next_offset > recovery_point or segment.was_cut:
             return True
         # No flush of an active segment includes its indexes: after a power cut recovery rebuilds them.
-        return segment is not self.active and (segment.index.is_unsynced or segment.time_index.is_unsynced)
+        indexes = segment.index, segment.time_index, segment.aborted
+        return segment is not self.active and any(index.is_unsynced for index in indexes)
 
     def close(self) -> None:
         """Close the files without a flush."""

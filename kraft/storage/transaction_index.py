@@ -94,6 +94,12 @@ class TransactionIndex:
         self._last_offset = self._read(file, count - 1).last_offset if count else -1
         self.is_unsynced = True
 
+    def clear(self) -> None:
+        """Drop all entries, as ``TransactionIndex.reset``."""
+        if len(self):
+            os.ftruncate(self._file.use().fileno(), 0)
+            self._count, self._last_offset, self.is_unsynced = 0, -1, True
+
     def from_offset(self, offset: int) -> Iterator[AbortedTransaction]:
         """Yield the transactions whose markers lie at or beyond ``offset``, in the order of their markers."""
         if not len(self) or self._last_offset < offset:

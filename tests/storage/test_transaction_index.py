@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 
@@ -142,6 +143,41 @@ def test_a_power_cut_takes_entries_and_leaves_a_snapshot(tmp_path: Path, recover
     (tmp_path / SECOND).write_bytes(bytes(20))
     reopened = open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, recovery_point=recovery_point)
     assert entries(reopened) == ENTRIES
+
+
+@pytest.mark.parametrize("is_log_whole", [True, False])
+@pytest.mark.parametrize(
+    "tail",
+    [bytes(68), b"\xff" * 68, struct.pack(">hqqqq", 0, 9, 0, 10, 11)],
+    ids=["zeros", "ones", "an old entry"],
+)
+@pytest.mark.parametrize("flushed", [0, 1])
+def test_a_power_cut_leaves_any_bytes_behind_the_flushed_entries(
+    tmp_path: Path, flushed: int, tail: bytes, is_log_whole: bool
+) -> None:
+    """``LogSegment.recover`` resets the index of a segment and builds it again. A file that grew before a power cut may
+    have zeros there. As an entry they say that producer 0 aborted a transaction at offset 0.
+    """
+    log = open_log(tmp_path, config())
+    write(log, 1)
+    if flushed:
+        end(log, 1)
+    write(log, 2)
+    log.flush()
+    recovery_point, size = log.log_end_offset, log.segments.active.size
+    end(log, 2)
+    expected = entries(log)
+    log.abandon()
+    index = tmp_path / INDEX
+    index.write_bytes(index.read_bytes()[: 34 * flushed] + tail)
+    if not is_log_whole:
+        os.truncate(tmp_path / NAME / "00000000000000000000.log", size)
+    reopened = open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, recovery_point=recovery_point)
+    assert entries(reopened) == (expected if is_log_whole else expected[:-1])
+    if not is_log_whole:
+        end(reopened, 2)
+    assert entries(reopened) == expected
+    assert aborted(reopened, 0) == [each.producer_id for each in expected]
 
 
 def test_a_flush_syncs_the_index(tmp_path: Path) -> None:
