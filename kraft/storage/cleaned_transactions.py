@@ -43,10 +43,13 @@ class PassedTransactions:
     _met: set[int] = attrs.Factory(set)
     """The producers whose present transaction has records."""
 
-    def enter(self, number: int, base_offset: int, next_offset: int) -> None:
-        """Begin the segment ``number`` of the log, which ends at ``next_offset``."""
-        self._known = {each for each in self._known if each >= base_offset}
-        entries = chain.from_iterable(index.from_offset(base_offset) for index in self.indexes[number:])
+    def enter(self, number: int, start: int, next_offset: int) -> None:
+        """Begin the segment ``number`` of the log, which ends at ``next_offset``.
+
+        The walk passes each marker from the offset ``start`` on. Earlier transactions are over.
+        """
+        self._known = {each for each in self._known if each >= start}
+        entries = chain.from_iterable(index.from_offset(start) for index in self.indexes[number:])
         for aborted in overlapping(entries, next_offset):
             if aborted.last_offset not in self._known:
                 self._known.add(aborted.last_offset)

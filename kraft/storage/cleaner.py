@@ -150,7 +150,8 @@ class Cleaning:
         for number, segment in enumerate(self.segments):
             if segment.next_offset <= self.clean_end:
                 continue
-            transactions.enter(number, segment.base_offset, segment.next_offset)
+            # The walk passes no marker below the clean end. So an aborted transaction that ended there would not end.
+            transactions.enter(number, max(segment.base_offset, self.clean_end), segment.next_offset)
             for _, header, records in _batches(segment, self.clean_end, pace):
                 if len(offsets) + len(records) > _MAX_KEYS and offsets:
                     return offsets, header.base_offset

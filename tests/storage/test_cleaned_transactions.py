@@ -228,3 +228,42 @@ def test_a_rewritten_batch_stays_in_its_transaction(tmp_path: Path) -> None:
     compact(log, 0, 2000)
     header, records = batches(log)[0]
     assert (header.is_transactional, header.producer_id, [record.key for record in records]) == (True, 0, [b"b"])
+
+
+def test_a_map_that_begins_inside_a_segment_knows_which_transactions_have_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``Cleaner.buildOffsetMap``: "log.collectAbortedTransactions(start, end)". An aborted transaction that ended below
+    ``start`` says nothing of its producer's next one, whose tombstone deletes the key."""
+    monkeypatch.setattr("kraft.storage.cleaner._MAX_KEYS", 2)
+    log = open_log(tmp_path, attrs.evolve(SETTINGS, segment_bytes=2000))
+    producers = Producers(log)
+    producers.plain([(b"key", b"old")])
+    producers.write(0, [(b"aborted", b"1")])
+    producers.end(0, False)
+    producers.plain([(b"other", b"2")])
+    producers.write(0, [(b"key", None)])
+    producers.end(0, True)
+    log.roll()
+    clean_end = compact(log, 0, 2000)
+    assert log.segments[0].base_offset < clean_end < log.segments[0].next_offset, "the map was full"
+    clean_end = compact(log, clean_end, 2000)
+    assert clean_end == log.log_end_offset
+    compact(log, 0, 2000 + RETENTION_MS)
+    assert committed(log) == {b"other": b"2"}
+
+
+def test_a_start_of_the_log_inside_a_segment_leaves_ended_transactions_out(tmp_path: Path) -> None:
+    """The same after DeleteRecords (KIP-107): the map begins at the log start offset."""
+    log = open_log(tmp_path, attrs.evolve(SETTINGS, segment_bytes=2000))
+    producers = Producers(log)
+    producers.write(0, [(b"aborted", b"1")])
+    producers.end(0, False)
+    producers.plain([(b"key", b"old")])
+    producers.write(0, [(b"key", b"new")])
+    producers.end(0, True)
+    log.roll()
+    log.delete_records(2)
+    compact(log, 0, 2000)
+    keys = [(header.base_offset, [each.value for each in records]) for header, records in batches(log)]
+    assert keys[0] == (3, [b"new"])
