@@ -61,14 +61,19 @@ class Compaction:
             await self._clean(partition, extent)
         except CleaningStopped:
             return False
-        except OSError as error:
-            if self.replicas.holds(partition):
-                logger.error("%s cannot be compacted now: %s", partition.name, error)
-            return False
-        except (CorruptBatch, StorageError) as error:
-            logger.error("%s cannot be compacted: %s", partition.name, error)
-            self._uncleanable.add((partition.topic_id, partition.index))
+        except (OSError, CorruptBatch, StorageError) as failure:
+            return self._fail(partition, failure)
         return True
+
+    def _fail(self, partition: HostedPartition, failure: Exception) -> bool:
+        """Log an error, and skip a damaged log from now on. Return False if the cleaner should wait."""
+        if not isinstance(failure, OSError):
+            logger.error("%s: the log cleaner skips it until the next start: %s", partition.name, failure)
+            self._uncleanable.add((partition.topic_id, partition.index))
+            return True
+        if self.replicas.holds(partition):
+            logger.error("%s cannot be compacted now: %s", partition.name, failure)
+        return False
 
     async def _dirtiest(self) -> HostedPartition | None:
         """Return the partition with the largest dirty ratio among those that are due. Other tasks run meanwhile."""
@@ -82,14 +87,18 @@ class Compaction:
         return dirtiest
 
     def _due(self, partition: HostedPartition) -> Cleanable | None:
-        """Return the extent to clean; None if the partition is not due, or deleted."""
+        """Return the extent to clean; None if the partition is not due, deleted, or cannot be read."""
         log, where = partition.log, (partition.topic_id, partition.index)
         if COMPACT not in log.config.cleanup_policy or where in self._uncleanable or not self.replicas.holds(partition):
             return None
         if partition.is_moving:
             return None
         now_ms, end = self.world.clock.now_ms(), partition.last_stable_offset
-        extent = cleanable(log.segments, log.config, partition.cleaned_offset, log.log_start_offset, end, now_ms)
+        try:
+            extent = cleanable(log.segments, log.config, partition.cleaned_offset, log.log_start_offset, end, now_ms)
+        except (OSError, CorruptBatch) as failure:
+            self._fail(partition, failure)
+            return None
         return extent if extent.is_due(log.config) else None
 
     async def _clean(self, partition: HostedPartition, extent: Cleanable) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import attrs
 
 from kraft.config.topic import LogConfig
+from kraft.records.batch import CorruptBatch
 from kraft.storage.retention import newest_ms
 from kraft.storage.segment import Segment
 
@@ -41,7 +42,7 @@ def cleanable(
     offset.
 
     The cleaner never compacts the active segment, anything at or beyond ``end``, or a segment with a record younger
-    than ``min.compaction.lag.ms``. Raises OSError.
+    than ``min.compaction.lag.ms``. Raises CorruptBatch for a damaged first batch of a segment, OSError.
     """
     clean_end = checkpoint if log_start_offset <= checkpoint <= segments[-1].next_offset else log_start_offset
     dirty_end = clean_end
@@ -55,5 +56,8 @@ def cleanable(
             break
         dirty_end = segment.next_offset
         dirty_bytes += segment.size
-        overdue = overdue or segment.age_ms(now_ms, now_ms) > config.max_compaction_lag_ms
+        try:
+            overdue = overdue or segment.age_ms(now_ms, now_ms) > config.max_compaction_lag_ms
+        except CorruptBatch as damage:
+            raise CorruptBatch(f"{segment.path}: {damage}") from damage
     return Cleanable(clean_end, dirty_end, clean_bytes, dirty_bytes, overdue)

@@ -233,13 +233,16 @@ class _Pace:
 
 
 def _batches(segment: Segment, offset: int, pace: _Pace) -> Iterator[tuple[bytes, BatchHeader, list[Record]]]:
-    """Yield bytes, header and records of each batch from ``offset`` on."""
+    """Yield bytes, header and records of each batch from ``offset`` on. Raises CorruptBatch, which names the file."""
     file = segment.file
     start = segment.index.position_of(offset) if offset > segment.base_offset else 0
-    for position, header in segment.headers(start):
-        pace.begin_batch()
-        data = read_batch(file.fileno(), position, header)
-        yield data, header, list(pace.through(read_records(data, 0, header, max_bytes=MAX_DECOMPRESSED_BYTES)))
+    try:
+        for position, header in segment.headers(start):
+            pace.begin_batch()
+            data = read_batch(file.fileno(), position, header)
+            yield data, header, list(pace.through(read_records(data, 0, header, max_bytes=MAX_DECOMPRESSED_BYTES)))
+    except CorruptBatch as damage:
+        raise CorruptBatch(f"{segment.path}: {damage}") from damage
 
 
 def _passed(

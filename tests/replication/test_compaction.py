@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import threading
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -21,7 +23,7 @@ from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metadata.partitions import NO_LEADER, Partition
-from kraft.records.batch import iter_headers
+from kraft.records.batch import HEADER_SIZE, iter_headers
 from kraft.records.record import Record, encode_batch, read_records
 from kraft.replication.compaction import Compaction
 from kraft.replication.partition import HostedPartition
@@ -32,11 +34,13 @@ from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.log import Log
 from kraft.storage.meta_properties import MetaProperties
 from kraft.storage.opening import RECORDS_PER_SLICE
+from kraft.storage.segment import Segment
 from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS as EMBEDDED
 from kraft.world.world import World
 from tests.storage.logs import append, config, values
 from tests.support.eventually import until
+from tests.support.held import TOPIC as TOPIC_NAME
 from tests.support.held import TOPIC_ID, Broker, broker_in, registration, topic
 
 TOPIC = "latest"
@@ -115,21 +119,22 @@ async def test_a_new_topic_of_an_old_name_is_compacted_from_its_own_start(tmp_pa
         shutil.rmtree(tmp_path / "gone")
 
 
-def write(broker: Broker, *records: tuple[bytes, bytes | None]) -> None:
-    """Append each (key, value) as a batch of its own, and seal the segment."""
+def write(broker: Broker, *records: tuple[bytes, bytes | None], index: int = 0) -> None:
+    """Append each (key, value) as a batch of its own to a partition, and seal the segment."""
+    partition = broker.replicas.partitions[TOPIC_NAME][index]
     for key, value in records:
-        broker.partition.append(bytearray(encode_batch([Record(0, 1_000, key, value)])), 1_000)
-    broker.partition.log.roll()
+        partition.append(bytearray(encode_batch([Record(0, 1_000, key, value)])), 1_000)
+    partition.log.roll()
 
 
 COMPACTED = ConfigRecord(resource_type=2, resource_name="topic", name="cleanup.policy", value="compact")
 
 
-async def leading(path: Path) -> Broker:
+async def leading(path: Path, partitions: int = 1) -> Broker:
     """A broker that leads a compacted topic, as its only replica."""
     broker = broker_in(path, 1)
     await broker.replicas.registered(5)
-    await broker.hear(registration(1, 5), *topic(1, leader=1), COMPACTED)
+    await broker.hear(registration(1, 5), *topic(1, leader=1, partitions=partitions), COMPACTED)
     return broker
 
 
@@ -274,3 +279,54 @@ async def test_a_deleted_topic_leaves_the_cleaner_s_checkpoint(tmp_path: Path) -
     assert await cleaner_of(broker, tmp_path).clean_one()
     await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
     assert (tmp_path / "cleaner-offset-checkpoint").read_text() == "0\n0\n"
+
+
+def erase_header(segment: Segment, number: int) -> None:
+    """Write zeros over the header of one of the segment's batches."""
+    position = next(islice(segment.headers(), number, None))[0]
+    with open(segment.path, "r+b") as file:
+        file.seek(position)
+        file.write(bytes(HEADER_SIZE))
+
+
+@pytest.mark.parametrize("number", [0, 1])
+async def test_a_damaged_batch_keeps_the_cleaner_from_its_own_log_only(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, number: int
+) -> None:
+    """``LogCleanerManager.grabFilthiestCompactedLog`` throws LogCleaningException for the partition, and the cleaner
+    thread answers it with markPartitionUncleanable."""
+    broker = await leading(tmp_path, partitions=2)
+    for index in (0, 1):
+        write(broker, (b"a", b"0"), (b"a", b"1"), index=index)
+    damaged, sound = (broker.replicas.partitions[TOPIC_NAME][index].log for index in (0, 1))
+    segment = damaged.segments[0]
+    erase_header(segment, number)
+    segment.first_timestamp = None  # as after a start, which does not read the first batch of a sealed segment
+    cleaner = cleaner_of(broker, tmp_path)
+    while await cleaner.clean_one():
+        pass
+    assert values(sound) == [b"1"]
+    assert not await cleaner.clean_one()
+    assert [record.getMessage() for record in caplog.records if record.name == "kraft.compaction"] == [
+        f"topic-0: the log cleaner skips it until the next start: {segment.path}: message format 0 is not supported"
+    ]
+
+
+async def test_a_log_that_cannot_be_read_now_is_compacted_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An error of the disk ends neither the node nor the compaction of this log for ever."""
+    broker = await leading(tmp_path)
+    write(broker, (b"a", b"0"), (b"a", b"1"))
+    path = broker.partition.log.segments[0].path
+
+    def fail(*_: object) -> int:
+        raise OSError(errno.EIO, "Input/output error", path)
+
+    cleaner = cleaner_of(broker, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Segment, "age_ms", fail)
+        assert not await cleaner.clean_one()
+    assert f"topic-0 cannot be compacted now: [Errno 5] Input/output error: '{path}'" in caplog.text
+    assert await cleaner.clean_one()
+    assert values(broker.partition.log) == [b"1"]
