@@ -22,7 +22,7 @@ from kraft.messages.assign_replicas_to_dirs_request import (
     TopicData,
 )
 from kraft.metadata.levels import DIRECTORIES
-from kraft.records.batch import parse_header
+from kraft.records.batch import CorruptBatch, TruncatedBatch, check_batch, iter_headers, parse_header
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.replication.throttle import Throttle
@@ -39,6 +39,8 @@ logger = logging.getLogger("kraft.replicas")
 
 COPIED_AT_ONCE_BYTES: Final = 1 << 20
 """Not a Kafka setting. The bytes that are copied before other tasks run: a millisecond or two."""
+_BATCH_BYTES: Final = 8 * 1024
+"""The cost of a batch beside its bytes. The unit is the time to check and copy one byte."""
 
 
 @attrs.define(eq=False)
@@ -161,23 +163,37 @@ class DirectoryMoves:
         return move.is_wanted and self.replicas.holds(move.partition)
 
     def _copy(self, move: DirectoryMove, future: Log) -> int:
-        """Copy a piece of the log and return its bytes; 0 if the copy has everything. Raises KafkaError, OSError."""
+        """Copy a piece of the log and return its bytes; 0 if the copy has everything.
+
+        Raises KafkaError, CORRUPT_MESSAGE where the log is damaged, and OSError.
+        """
+        try:
+            return self._copy_piece(move, future)
+        except CorruptBatch as damage:
+            log = move.partition.log
+            offset = max(future.log_end_offset, log.log_start_offset)
+            message = f"{log.segments.path_of(offset)}: damaged at offset {offset}: {damage}"
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, message) from damage
+
+    def _copy_piece(self, move: DirectoryMove, future: Log) -> int:
         log = move.partition.log
         future.config = log.config
         if move.cuts != log.cuts or future.log_end_offset < log.log_start_offset:
             self._begin(move, future)
+        copied = 0
         piece = log.read(future.log_end_offset, COPIED_AT_ONCE_BYTES, log.log_end_offset)
         if piece.length:
-            data = os.pread(piece.file.fileno(), piece.length, piece.position)
-            future.append_as_follower(data, self.replicas.world.clock.now_ms())
+            batches = _sound_batches(os.pread(piece.file.fileno(), piece.length, piece.position))
+            future.append_as_follower(batches, self.replicas.world.clock.now_ms())
+            copied = len(batches)
         elif future.log_end_offset < log.log_end_offset:  # compaction has emptied the end of the log
             future.roll(log.log_end_offset)
             future.log_end_offset = log.log_end_offset
         future.delete_records(min(log.log_start_offset, future.log_end_offset))
-        return piece.length
+        return copied
 
     def _begin(self, move: DirectoryMove, future: Log) -> None:
-        """Begin the copy, or begin it again, with the first batch of the log."""
+        """Begin the copy, or begin it again, with the first batch of the log. Raises CorruptBatch."""
         log = move.partition.log
         move.cuts = log.cuts
         first = log.read(log.log_start_offset, 1, log.log_end_offset)
@@ -238,3 +254,24 @@ class DirectoryMoves:
             await self.assign(AssignReplicasToDirsRequest(replicas.node_id, replicas.broker_epoch, [directory]))
         except KafkaError as refused:
             logger.warning("the controller does not know the directory of %s: %s", move.partition.name, refused)
+
+
+def _sound_batches(data: bytes) -> bytes:
+    """Return the batches at the start of ``data``, up to a damaged one, or to as many as are copied at once.
+
+    Checks each batch, because the move deletes the original. Raises CorruptBatch if the first batch is damaged.
+    """
+    if not data:
+        raise TruncatedBatch("the file ends before the log does")
+    end = cost = 0
+    try:
+        for position, header in iter_headers(data):
+            check_batch(data, position, header)
+            end = position + header.size
+            cost += _BATCH_BYTES + header.size
+            if cost >= COPIED_AT_ONCE_BYTES:
+                break
+    except CorruptBatch:
+        if not end:
+            raise
+    return data[:end]

@@ -409,7 +409,8 @@ class Log:
                 number += 1
                 piece = segments[number].read(offset, max_bytes, upper_bound, min_one_message=min_one_message)
         except CorruptBatch as damage:
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{segments[number].path}: {damage}") from damage
+            where = f"{segments[number].path}: damaged near offset {offset}"
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{where}: {damage}") from damage
         return piece
 
     async def offset_for_timestamp(self, timestamp: int, compute: InThread) -> TimestampedOffset | None:
