@@ -95,7 +95,7 @@ class Opener:
             last_stop=directory.last_stop,
             recovery_point=checkpoints.offset(RECOVERY_POINT, where),
             log_start_offset=checkpoints.offset(LOG_START_OFFSET, where),
-            roll_jitter_ms=self.world.random.randrange(config.segment_jitter_ms + 1),
+            roll_jitter_ms=self.world.random.randrange(max(config.segment_jitter_ms, 1)),
         )
         return partial(_with_topic_id, opening, topic.id)
 

@@ -113,12 +113,12 @@ class Log:
         """Open or create the log of the partition directory ``name``. ``log.recovery`` holds the repairs.
 
         ``recovery_point`` and ``log_start_offset`` come from the checkpoint files. ``roll_jitter_ms``, a random number
-        up to ``segment.jitter.ms``, shortens ``segment.ms``. ``strict`` is for the metadata log: see ``recovery``.
+        for ``segment.jitter.ms``, makes segments roll earlier. ``strict`` is for the metadata log: see ``recovery``.
 
         Raises CorruptLog for damage that only a person may repair.
         """
         directory = os.path.join(parent, name)
-        log = cls(directory, config, roll_jitter_ms=min(roll_jitter_ms, config.segment_jitter_ms, config.segment_ms))
+        log = cls(directory, config, roll_jitter_ms=roll_jitter_ms)
         try:
             create_directory(directory)
         except FileExistsError:
@@ -351,7 +351,7 @@ class Log:
         if size > config.segment_bytes or size > MAX_POSITION:
             return True
         max_timestamp = max(map(_max_timestamp_of, batches))
-        if active.age_ms(now_ms, max_timestamp) > config.segment_ms - self._roll_jitter_ms:
+        if active.age_ms(now_ms, max_timestamp) > config.roll_ms(self._roll_jitter_ms):
             return True
         return active.is_index_full(config.segment_index_bytes) or not fits_index(
             batches[-1].last_offset, active.base_offset

@@ -177,6 +177,36 @@ def test_jitter_rolls_earlier(tmp_path: Path) -> None:
     assert len(log.segments) == 2
 
 
+@pytest.mark.parametrize(("policy", "segments"), [("compact", 2), ("compact,delete", 2), ("delete", 1)])
+def test_records_that_the_cleaner_must_reach_leave_the_active_segment(
+    tmp_path: Path, policy: str, segments: int
+) -> None:
+    """KIP-354: the cleaner reaches a record after ``max.compaction.lag.ms`` at most. ``UnifiedLog.maybeRoll`` compares
+    the age of the active segment with ``LogConfig.maxSegmentMs``."""
+    log = open_log(tmp_path, config(cleanup_policy=policy, max_compaction_lag_ms=500, segment_ms=1000))
+    append(log, batch([b"a"], timestamp=1000))
+    append(log, batch([b"b"], timestamp=1500))
+    assert len(log.segments) == 1
+    append(log, batch([b"c"], timestamp=1501))
+    assert len(log.segments) == segments
+
+
+def test_jitter_stays_below_the_age_that_it_shortens(tmp_path: Path) -> None:
+    """``LogConfig.randomSegmentJitter``: "abs(nextInt) % min(segmentJitterMs, maxSegmentMs)"."""
+    settings = config(cleanup_policy="compact", max_compaction_lag_ms=500, segment_jitter_ms=400)
+    log = Log.open(tmp_path, NAME, settings, now_ms=0, roll_jitter_ms=350)
+    append(log, batch([b"a"], timestamp=0))
+    append(log, batch([b"b"], timestamp=150))
+    assert len(log.segments) == 1
+    append(log, batch([b"c"], timestamp=151))
+    assert len(log.segments) == 2
+    log.config = attrs.evolve(settings, max_compaction_lag_ms=200)  # which AlterConfigs may set below the jitter
+    append(log, batch([b"d"], timestamp=201))
+    assert len(log.segments) == 2
+    append(log, batch([b"e"], timestamp=202))
+    assert len(log.segments) == 3
+
+
 def test_retention_by_time_keeps_unreplicated_records(tmp_path: Path) -> None:
     """``retention.ms``: a segment goes when its newest record is too old and all of it is below the high watermark."""
     log = open_log(tmp_path, config(segment_bytes=200, retention_ms=DAY_MS))
