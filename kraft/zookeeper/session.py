@@ -114,16 +114,50 @@ class _ZnodeWatcher:
 
 
 class _Outcomes:
-    """The values or exceptions of operations under way. ``finish`` is called in the thread that has the last one."""
+    """The values or exceptions of operations under way, in their order.
 
-    def __init__(self, count: int, finish: Callable[[], None]) -> None:
-        self.values: list[Any] = [None] * count
-        self._missing = count
+    A lost connection fails all requests that kazoo has, and kazoo keeps later ones for the next connection. So none
+    starts after a failed one: it would be performed before that one is performed again. Kazoo cannot go past a failure
+    while another operation starts, because ``_arrived`` needs the lock.
+
+    ``finish`` is called once, when no more operations start and all have arrived; in the thread of the last of them.
+    """
+
+    def __init__(self, finish: Callable[[], None]) -> None:
+        self._values: list[Any] = []
+        self._first_lost: int | None = None
+        self._missing = 1
+        """The requests under way, and one more while operations may still start."""
         self._finish = finish
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
-    def arrived(self, index: int, result: Outcome) -> None:
-        self.values[index] = result.value if result.exception is None else result.exception
+    def performed(self) -> list[Any]:
+        """The outcomes of the operations before the first one that must be performed again."""
+        return self._values[: self._first_lost]
+
+    def start(self, operation: Callable[[], Any]) -> bool:
+        """Start an operation, unless the connection was lost since the first one."""
+        with self._lock:
+            if self._first_lost is not None:
+                return False
+            index = len(self._values)
+            self._values.append(None)
+            self._missing += 1
+            request = operation()
+        request.rawlink(partial(self._arrived, index))
+        return True
+
+    def all_started(self) -> None:
+        self._one_less()
+
+    def _arrived(self, index: int, result: Outcome) -> None:
+        with self._lock:
+            self._values[index] = result.value if result.exception is None else result.exception
+            if isinstance(result.exception, _TRY_AGAIN):
+                self._first_lost = index if self._first_lost is None else min(index, self._first_lost)
+        self._one_less()
+
+    def _one_less(self) -> None:
         with self._lock:
             self._missing -= 1
             is_last = self._missing == 0
@@ -182,32 +216,26 @@ class ZooKeeperSession:
     async def perform(self, operations: Sequence[Operation]) -> tuple[Result, ...]:
         """Perform operations in order, without waiting for one result before the next, and return their results.
 
-        While the connection is lost this waits; a caller that must not wait gives it a deadline. An operation whose
-        response was lost is performed again, so a write that succeeded may have BAD_VERSION or NODE_EXISTS as result.
+        While the connection is lost this waits; a caller that must not wait gives it a deadline. The operations whose
+        responses were lost are performed again, and only then the later ones. So a write that succeeded may have
+        BAD_VERSION, NODE_EXISTS or NO_NODE as result.
 
         Raises:
             SessionLost: the session is over.
         """
-        results: dict[int, Result] = {}
-        waiting = list(range(len(operations)))
-        while waiting:
+        results: list[Result] = []
+        while len(results) < len(operations):
             await self._connected()
-            chunk, rest = waiting[:OPERATIONS_IN_FLIGHT], waiting[OPERATIONS_IN_FLIGHT:]
-            outcomes = await self._attempt([operations[index] for index in chunk])
-            again = []
-            for index, outcome in zip(chunk, outcomes, strict=True):
-                if isinstance(outcome, _TRY_AGAIN):
-                    again.append(index)
-                else:
-                    results[index] = self._result(operations[index], outcome)
-            waiting = again + rest
-            if again:
+            chunk = operations[len(results) : len(results) + OPERATIONS_IN_FLIGHT]
+            outcomes = await self._attempt(chunk)
+            results += map(self._result, chunk, outcomes)
+            if len(outcomes) < len(chunk):
                 # Kazoo reports the lost connection in a moment, unless it has connected again already.
                 with trio.move_on_after(RETRY_PAUSE_S):
                     await self._stirred.wait()
         if self.state is SessionState.EXPIRED:
             raise SessionLost
-        return tuple(results[index] for index in range(len(operations)))
+        return tuple(results)
 
     async def create_all(self, paths: Sequence[str]) -> None:
         """Create persistent znodes with their parents, unless they exist."""
@@ -225,14 +253,19 @@ class ZooKeeperSession:
             raise SessionLost
 
     async def _attempt(self, operations: Sequence[Operation]) -> list[Any]:
-        """Start all operations; return for each the value or the exception that kazoo gives."""
+        """Start the operations; return for each the value or the exception that kazoo gives.
+
+        After a lost connection the list has only those before the first one whose response was lost.
+        """
         done, slices = trio.Event(), Slices(_STARTED_IN_A_ROW, _STARTED_IN_A_ROW)
-        outcomes = _Outcomes(len(operations), partial(self._in_trio, done.set))
-        for index, operation in enumerate(operations):
-            self._start(operation).rawlink(partial(outcomes.arrived, index))
+        outcomes = _Outcomes(partial(self._in_trio, done.set))
+        for operation in operations:
+            if not outcomes.start(partial(self._start, operation)):
+                break
             await slices.spend()
+        outcomes.all_started()
         await done.wait()
-        return outcomes.values
+        return outcomes.performed()
 
     def _in_trio(self, function: Callable[..., None], *arguments: Any) -> None:
         with contextlib.suppress(trio.RunFinishedError):
