@@ -14,7 +14,7 @@ from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.controller.active import ActiveController
 from kraft.zookeeper.controller.cluster import TopicDeletion
 from kraft.zookeeper.controller.effects import Steps
-from kraft.zookeeper.operations import Delete, Write
+from kraft.zookeeper.operations import Delete, Failure
 from kraft.zookeeper.znodes.admin import DELETE_TOPICS, delete_topic_path
 from kraft.zookeeper.znodes.cluster import config_path
 from kraft.zookeeper.znodes.topics import partitions_path, topic_path
@@ -80,13 +80,18 @@ def forget_requests(active: ActiveController, broker_ids: Iterable[int]) -> None
 
 
 def _complete(active: ActiveController, topic: str) -> Steps[None]:
-    """Delete the topic's znodes, its configuration and the request to delete it, in this order."""
+    """Delete the topic's znodes, then its configuration, then the request to delete it.
+
+    A failure ends this, and the topic stays in the deletions: the next event that resumes them tries again.
+    """
     indexes = yield from active.children(partitions_path(topic))
-    writes: list[Write | tuple[Write, ...]] = []
-    for index in indexes:
-        path = f"{partitions_path(topic)}/{index}"
-        writes += [Delete(f"{path}/state"), Delete(path)]
-    writes += [Delete(partitions_path(topic)), Delete(topic_path(topic))]
-    writes += [Delete(config_path("topics", topic)), Delete(delete_topic_path(topic))]
-    yield from active.write(writes)
+    paths = [f"{partitions_path(topic)}/{index}{end}" for index in indexes for end in ("/state", "")]
+    paths += [partitions_path(topic), topic_path(topic)]
+    for each in (paths, [config_path("topics", topic)], [delete_topic_path(topic)]):
+        results = yield from active.write([Delete(path) for path in each])
+        for path, result in zip(each, results, strict=True):
+            if result not in (None, Failure.NO_NODE):  # NO_NODE also if the response to the deletion was lost
+                why = result.value if isinstance(result, Failure) else result
+                active.note(f"cannot delete {path}: {why}; the deletion of {topic} stays incomplete")
+                return
     active.cluster.forget_topic(topic)

@@ -8,9 +8,10 @@ from kraft.messages.stop_replica_request import StopReplicaRequest
 from kraft.messages.stop_replica_response import StopReplicaResponse
 from kraft.messages.update_metadata_request import UpdateMetadataRequest
 from kraft.wire.errors import ErrorCode
+from kraft.zookeeper.operations import Delete
 from kraft.zookeeper.znodes.admin import delete_topic_path
 from kraft.zookeeper.znodes.cluster import config_path
-from kraft.zookeeper.znodes.topics import topic_path
+from kraft.zookeeper.znodes.topics import partitions_path, topic_path
 from tests.support.legacy_cluster import LegacyClusterModel, response
 
 
@@ -90,6 +91,27 @@ def test_a_replica_that_failed_is_asked_again_after_a_restart() -> None:
     cluster.stop(2)
     cluster.start(2)
     assert topic_path("t") not in cluster.tree.znodes
+
+
+def test_a_failure_keeps_the_settings_and_the_request_until_the_topic_is_gone() -> None:
+    """TopicDeletionManager.completeDeleteTopic deletes the topic, its settings and the request one after the other, and
+    an error ends it. So a topic that stays has its settings, and the request, which is taken up again."""
+    cluster = running()
+    added = f"{partitions_path('t')}/7"
+
+    def adding(message: Any) -> Any:
+        if isinstance(message, StopReplicaRequest):
+            cluster.tree.create_all([f"{added}/state/unknown"])
+        return response(message)
+
+    cluster.brokers[2].respond = adding
+    delete(cluster)
+    assert {topic_path("t"), config_path("topics", "t"), delete_topic_path("t")} <= set(cluster.tree.znodes)
+    assert "cannot delete /brokers/topics/t/partitions/7/state: the znode has children" in cluster.notes[-1]
+    cluster.tree.perform(None, Delete(f"{added}/state/unknown"))
+    cluster.stop(2)
+    assert not [path for path in cluster.tree.znodes if path.endswith("/t") or "/t/" in path]
+    assert "t" not in cluster.controller.core.active.cluster.topics
 
 
 def test_requests_to_delete_are_dropped_for_unknown_topics_and_if_deletion_is_disabled() -> None:
