@@ -135,24 +135,26 @@ class _Outcomes:
         """The outcomes of the operations before the first one that must be performed again."""
         return self._values[: self._first_lost]
 
-    def start(self, operation: Callable[[], Any]) -> bool:
-        """Start an operation, unless the connection was lost since the first one."""
+    def start(self, operation: Callable[[], Sequence[Any]]) -> bool:
+        """Start an operation, unless the connection was lost since the first one. Its last request has its outcome."""
         with self._lock:
             if self._first_lost is not None:
                 return False
             index = len(self._values)
             self._values.append(None)
-            self._missing += 1
-            request = operation()
-        request.rawlink(partial(self._arrived, index))
+            requests = operation()
+            self._missing += len(requests)
+        for request in requests:
+            request.rawlink(partial(self._arrived, index, request is requests[-1]))
         return True
 
     def all_started(self) -> None:
         self._one_less()
 
-    def _arrived(self, index: int, result: Outcome) -> None:
+    def _arrived(self, index: int, is_last: bool, result: Outcome) -> None:
         with self._lock:
-            self._values[index] = result.value if result.exception is None else result.exception
+            if is_last:
+                self._values[index] = result.value if result.exception is None else result.exception
             if isinstance(result.exception, _TRY_AGAIN):
                 self._first_lost = index if self._first_lost is None else min(index, self._first_lost)
         self._one_less()
@@ -271,28 +273,31 @@ class ZooKeeperSession:
         with contextlib.suppress(trio.RunFinishedError):
             self._token.run_sync_soon(function, *arguments)
 
-    def _start(self, operation: Operation) -> Any:
+    def _start(self, operation: Operation) -> tuple[Any, ...]:
+        """Queue the requests of an operation; return what kazoo gives for each. The last one has the result."""
         path = "" if isinstance(operation, Multi) else self._real(operation.path)
         match operation:
             case Get(watch=watch):
-                if watch:
-                    # An exists also watches for the creation of a znode that is missing. The requests keep their order,
-                    # so no change after the one that the read returns goes unseen.
-                    self._client.exists_async(path, watch=self._watcher(operation.path))
-                return self._client.get_async(path)
+                if not watch:
+                    return (self._client.get_async(path),)
+                # An exists also watches for the creation of a znode that is missing. The requests keep their order, so
+                # no change after the one that the read returns goes unseen. The connection may be lost between them.
+                watched = self._client.exists_async(path, watch=self._watcher(operation.path))
+                return watched, self._client.get_async(path)
             case Children(watch=watch):
-                return self._client.get_children_async(path, watch=self._watcher(operation.path) if watch else None)
+                watcher = self._watcher(operation.path) if watch else None
+                return (self._client.get_children_async(path, watch=watcher),)
             case Create(data=data, ephemeral=ephemeral, sequence=sequence):
-                return self._client.create_async(path, data or b"", ephemeral=ephemeral, sequence=sequence)
+                return (self._client.create_async(path, data or b"", ephemeral=ephemeral, sequence=sequence),)
             case Set(data=data, version=version):
-                return self._client.set_async(path, data, version)
+                return (self._client.set_async(path, data, version),)
             case Delete(version=version):
-                return self._client.delete_async(path, version)
+                return (self._client.delete_async(path, version),)
             case Multi(writes):
                 transaction = self._client.transaction()
                 for write in writes:
                     self._add(transaction, write)
-                return transaction.commit_async()
+                return (transaction.commit_async(),)
 
     def _add(self, transaction: Any, write: Write) -> None:
         path = self._real(write.path)

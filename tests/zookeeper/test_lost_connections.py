@@ -13,14 +13,17 @@ import pytest
 import trio
 from kazoo.client import KazooClient
 from kazoo.protocol.serialization import Delete as DeleteRequest
-from kazoo.protocol.states import KeeperState
+from kazoo.protocol.serialization import Exists as ExistsRequest
+from kazoo.protocol.serialization import GetData as GetRequest
+from kazoo.protocol.states import KeeperState, ZnodeStat
 from trio.testing import MockClock
 
 from kraft.zookeeper.kazoo_handler import Handler
-from kraft.zookeeper.operations import Delete
+from kraft.zookeeper.operations import Delete, Get, Operation, Result, Znode
 from kraft.zookeeper.session import ZooKeeperSession
 
 LIMIT_S = 60.0
+STAT = ZnodeStat(7, 7, 0, 0, 3, 0, 0, 0, 1, 0, 7)
 
 
 class Kazoo(KazooClient):  # type: ignore[misc]
@@ -63,17 +66,20 @@ class Kazoo(KazooClient):  # type: ignore[misc]
             while self._queue:
                 request, outcome = self._queue.popleft()
                 self.performed.append((type(request), request.path))
-                outcome.set(True)
+                if isinstance(request, ExistsRequest):
+                    self._data_watchers[request.path].add(request.watcher)
+                outcome.set((b"1", STAT) if isinstance(request, GetRequest) else True)
 
 
-async def perform(kazoo: Kazoo, *operations: Any) -> None:
+async def perform(kazoo: Kazoo, *operations: Operation) -> tuple[Result, ...]:
     opened = ZooKeeperSession(kazoo, "")
     with trio.fail_after(LIMIT_S):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(kazoo.serve)
             kazoo.connect()
-            await opened.perform(operations)
+            results = await opened.perform(operations)
             nursery.cancel_scope.cancel()
+    return results
 
 
 @pytest.mark.parametrize("lost", [{"lost_after": 2}, {"lost_before": 3}])
@@ -84,3 +90,13 @@ async def test_operations_keep_their_order_over_a_lost_connection(
     kazoo = Kazoo(**lost)
     await perform(kazoo, *(Delete(path) for path in ("/a", "/b", "/c", "/d")))
     assert kazoo.performed == [(DeleteRequest, path) for path in ("/a", "/b", "/c", "/d")]
+
+
+@pytest.mark.parametrize("lost", [{"lost_after": 1}, {"lost_before": 2}])
+async def test_data_is_never_read_without_its_watch(autojump_clock: MockClock, lost: dict[str, int]) -> None:
+    """Get: "With ``watch``, the next change of its data, its creation or its deletion is reported". The request that
+    watches and the one that reads are two, and the connection is lost between them."""
+    kazoo = Kazoo(**lost)
+    results = await perform(kazoo, Get("/controller", watch=True))
+    assert results == (Znode(b"1", 3, 7, 0),)
+    assert len(kazoo._data_watchers["/controller"]) == 1
