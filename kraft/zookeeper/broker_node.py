@@ -70,27 +70,29 @@ class SessionFollower(Protocol):
 async def register(opened: ZooKeeperSession, broker: BrokerRegistration, limit_s: float) -> int:
     """Register the broker, and return its epoch, which is the transaction that created the znode (KIP-380).
 
-    A former session of this broker may have a registration until it times out: wait ``limit_s`` for that.
+    A former session of this broker may have a registration until it times out: wait ``limit_s`` for that. The time
+    without a connection does not count, because ZooKeeper ends no session while it is down.
 
     Raises:
         CannotJoin: another process is registered under this id.
         SessionLost, OperationFailed: as the session does.
     """
     path, data = broker_path(broker.broker_id), encode_broker(broker)
-    is_told = False
-    with trio.move_on_after(limit_s):
-        while True:
-            created, found = await opened.perform((Create(path, data, ephemeral=True), Get(path)))
-            if isinstance(found, Znode) and found.data == data:  # also if a first answer was lost with a connection
-                return found.created_zxid
-            if isinstance(created, Failure) and created is not Failure.NODE_EXISTS:
-                raise OperationFailed(Create(path), created)
-            if not is_told:
+    waited_s = 0.0
+    while True:
+        created, found = await opened.perform((Create(path, data, ephemeral=True), Get(path)))
+        if isinstance(found, Znode) and found.data == data:  # also if a first answer was lost with a connection
+            return found.created_zxid
+        if isinstance(created, Failure) and created is not Failure.NODE_EXISTS:
+            raise OperationFailed(Create(path), created)
+        if isinstance(found, Znode):
+            if waited_s >= limit_s:
+                what = f"a broker with id {broker.broker_id} is registered, and did not go away within {limit_s:g} s"
+                raise CannotJoin(f"{path} exists: {what}; give each broker an id of its own")
+            if waited_s == 0.0:
                 logger.info("%s exists: waiting until the session of its owner has ended", path)
-                is_told = True
-            await trio.sleep(_RETRY_S)
-    what = f"a broker with id {broker.broker_id} is registered, and did not go away within {limit_s:g} s"
-    raise CannotJoin(f"{path} exists: {what}; give each broker an id of its own")
+            waited_s += _RETRY_S
+        await trio.sleep(_RETRY_S)
 
 
 @attrs.define(eq=False)
@@ -154,8 +156,8 @@ class BrokerSessions:
         """
         limit_s = self.connection_timeout_s
         while True:
-            async with session(self.world, self.connect, self.session_timeout_s, limit_s) as opened:
-                try:
+            try:
+                async with session(self.world, self.connect, self.session_timeout_s, limit_s) as opened:
                     # ZooKeeper's clock ticks in steps, so a former session may outlive its timeout a little.
                     broker = attrs.evolve(broker, timestamp_ms=self.world.clock.now_ms())
                     epoch = await register(opened, broker, 1.5 * self.session_timeout_s)
@@ -171,8 +173,8 @@ class BrokerSessions:
                         nursery.start_soon(controller.run, opened, name="controller")
                         await _follow(opened, configs, controller)
                         nursery.cancel_scope.cancel(reason="the session has ended")
-                except SessionLost:
-                    pass
+            except SessionLost:
+                pass
             self._use(None)
             logger.warning("the session with ZooKeeper has ended; the broker registers again in a new one")
 
