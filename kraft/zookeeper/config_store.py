@@ -1,8 +1,10 @@
 """The settings of topics and brokers in ZooKeeper, as every broker may read and change them (Kafka's AdminZkClient).
 
 A change is one transaction: the settings, their announcement, and a check that no other controller was elected, because
-a KRaft controller that has taken over keeps the settings itself (KIP-866). It is conditional on the settings that it
-was decided on. In Apache Kafka the later of two changes at a time replaces the other.
+a KRaft controller that has taken over keeps the settings itself (KIP-866). The check is of /controller_epoch, which
+every election raises. Apache Kafka checks the version of /controller, which is 0 for every controller. A change is
+conditional on the settings that it was decided on. In Apache Kafka the later of two changes at a time replaces the
+other.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ from kraft.zookeeper.znodes.cluster import (
     decode_config,
     encode_config,
 )
-from kraft.zookeeper.znodes.controllers import CONTROLLER, decode_controller
+from kraft.zookeeper.znodes.controllers import CONTROLLER, CONTROLLER_EPOCH, decode_controller
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGE_PREFIX, CONFIG_CHANGES, encode_config_change
 
@@ -117,17 +119,19 @@ class ConfigStore:
     async def _attempt(self, entity: Entity, change: Callable[[Settings], Settings], validate_only: bool) -> bool:
         """Return False if there is no controller, or if something changed meanwhile."""
         path = config_path(*entity)
-        controller, node = await self.zookeeper.perform((Get(CONTROLLER), Get(path)))
+        # The epoch first: a controller that is elected after this read fails the check, and an earlier one is seen.
+        reads = Get(CONTROLLER_EPOCH), Get(CONTROLLER), Get(path)
+        epoch, controller, node = await self.zookeeper.perform(reads)
         after = change(_settings(entity, node))
         if validate_only:
             return True
-        if not isinstance(controller, Znode) or _kraft_epoch(controller) is None:
+        if not isinstance(epoch, Znode) or not isinstance(controller, Znode) or _kraft_epoch(controller) is None:
             return False
         data = encode_config(after)
         write = Set(path, data, node.version) if isinstance(node, Znode) else Create(path, data)
         announced = encode_config_change("/".join(entity))
         announcement = Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", announced, sequence=True)
-        guard = Check(CONTROLLER, controller.version)
+        guard = Check(CONTROLLER_EPOCH, epoch.version)
         (result,) = await self.zookeeper.perform((Multi((guard, write, announcement)),))
         if not isinstance(result, MultiFailed):
             return True

@@ -21,7 +21,7 @@ from kraft.zookeeper.operations import Create, Delete, Failure, Get, Znode, Znod
 from kraft.zookeeper.session import SessionLost, SessionState, ZooKeeperSession, session
 from kraft.zookeeper.znodes.brokers import BrokerRegistration, decode_broker
 from kraft.zookeeper.znodes.cluster import config_path, encode_config
-from kraft.zookeeper.znodes.controllers import CONTROLLER, ControllerZnode, encode_controller
+from kraft.zookeeper.znodes.controllers import CONTROLLER, CONTROLLER_EPOCH, ControllerZnode, encode_controller
 from tests.support.zookeeper_process import ZooKeeperProcess, end_session
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
@@ -194,6 +194,7 @@ async def test_announced_configurations_are_passed_on(address: str) -> None:
     """A change has a sequential znode, which names the entity. The watch is set again each time."""
     async with connected(address) as other, trio.open_nursery() as nursery:
         await other.require(Create(CONTROLLER, encode_controller(ControllerZnode(1, 0))))
+        await other.require(Create(CONTROLLER_EPOCH, b"1"))
         await other.require(Create(config_path("brokers", "7"), encode_config({"log.cleaner.threads": "2"})))
         ours, sessions = Broker(), sessions_of(address)
         configs = configs_of(sessions, ours)

@@ -72,6 +72,25 @@ async def test_a_kraft_controller_keeps_the_settings_itself() -> None:
     assert PATH not in zookeeper.tree.znodes
 
 
+@pytest.mark.parametrize("operation", [1, 2, 3, 4])
+async def test_no_change_is_made_after_a_kraft_controller_has_taken_over(
+    autojump_clock: MockClock, operation: int
+) -> None:
+    """The module: "a check that no other controller was elected". The new one is elected before this operation, which
+    may be one of the three reads or the transaction."""
+    zookeeper, left = MemoryZooKeeper(), iter(range(operation - 1, -10, -1))
+
+    def take_over() -> None:
+        if next(left) == 0:
+            zookeeper.elect(ControllerZnode(3000, 0, kraft_epoch=1))
+
+    zookeeper.before_each = take_over
+    with pytest.raises(KafkaError) as refused:
+        await change(zookeeper)
+    assert refused.value.code is ErrorCode.NOT_CONTROLLER
+    assert PATH not in zookeeper.tree.znodes
+
+
 async def test_a_validated_change_writes_nothing() -> None:
     zookeeper = MemoryZooKeeper()
     await ConfigStore(zookeeper).change(TOPIC, lambda before: {"retention.ms": "5"}, validate_only=True)
