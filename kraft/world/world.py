@@ -16,10 +16,9 @@ from typing import Any, Protocol
 from uuid import UUID
 
 import attrs
-import trio
 
 from kraft.world.clock import Clock
-from kraft.world.compute import compute, let_go
+from kraft.world.compute import compute, in_thread, let_go
 from kraft.world.dial import Dial, dial_by_tcp
 from kraft.world.listen import Listen, listen_by_tcp
 from kraft.world.steps import WatchSteps, sample_steps
@@ -62,7 +61,7 @@ class World:
     new_uuid: Callable[[], UUID] = random_uuid
     listen: Listen = listen_by_tcp
     dial: Dial = dial_by_tcp
-    in_thread: InThread = trio.to_thread.run_sync
+    in_thread: InThread = in_thread
     compute: InThread = compute
     """Calls a function that computes its result and does nothing else. At most a few run at a time."""
     let_go: Callable[[], None] = let_go

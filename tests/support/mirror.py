@@ -121,7 +121,6 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "controller/test_alter_configs.py": "metadata.config_changes",
         "metadata/test_delta.py": "metadata.image metadata.topic_name",
         "node/test_node.py": "api.context controller.context world.clock world.world",
-        "replication/test_appending.py": "world.compute",
         "replication/test_commands.py": "metadata.update_metadata",
     },
     "declarations of settings": {
