@@ -33,7 +33,18 @@ _COST_OF_TOPIC = 15
 
 
 def create_topics(context: Context, request: CreateTopicsRequest) -> Steps[Decision]:
-    """Create each topic, or refuse it by itself; with ``validate_only`` none is created."""
+    """Create each topic, or refuse it by itself; with ``validate_only`` none is created.
+
+    Raises:
+        KafkaError: POLICY_VIOLATION for the whole request, if it has too many partitions, also of topics that would be
+            refused, or needs too many records (Apache: ``validateTotalNumberOfPartitions``, ``BoundedList``).
+    """
+    wanted = 0
+    for topic in request.topics:
+        wanted += _partitions(context, topic)
+        yield 1
+    if wanted > MAX_RECORDS_PER_USER_OPERATION:
+        raise _too_many()
     times = yield from counted(topic.name for topic in request.topics)
     results: list[CreatableTopicResult] = []
     records: list[Any] = []
@@ -46,34 +57,40 @@ def create_topics(context: Context, request: CreateTopicsRequest) -> Steps[Decis
         try:
             if count > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            room = MAX_RECORDS_PER_USER_OPERATION - len(records)
-            new_records, result = yield from _create(context, topic, collisions, room)
+            new_records, result = yield from _create(context, topic, collisions)
         except KafkaError as error:
             results.append(refused(topic.name, error))
             continue
         collisions.add(topic.name)
         records += new_records
+        if len(records) > MAX_RECORDS_PER_USER_OPERATION:
+            raise _too_many()
         results.append(result)
     if request.validate_only:
         records = []
     return Decision(tuple(records), CreateTopicsResponse(topics=results), is_atomic=True)
 
 
+def _too_many() -> KafkaError:
+    return KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+
+
+def _partitions(context: Context, topic: CreatableTopic) -> int:
+    count = topic.num_partitions if topic.num_partitions != DEFAULT else context.config.num_partitions
+    return len(topic.assignments) or count
+
+
 def _create(
-    context: Context, topic: CreatableTopic, collisions: Collisions, room: int
+    context: Context, topic: CreatableTopic, collisions: Collisions
 ) -> Steps[tuple[list[Any], CreatableTopicResult]]:
-    """Return the records of one topic, at most ``room`` of them, and its part of the response."""
+    """Return the records of one topic, and its part of the response."""
     check_name(topic.name)
     if topic.name in context.image.topic_ids:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
     collisions.check(topic.name)
     overrides = yield from checked_settings(topic, context.broker_values())
     check_counts(topic)
-    partitions = topic.num_partitions if topic.num_partitions != DEFAULT else context.config.num_partitions
-    partitions = len(topic.assignments) or partitions
-    if 1 + len(overrides) + partitions > room:
-        raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
-    assignment = yield from _assignment(context, topic, partitions)
+    assignment = yield from _assignment(context, topic, _partitions(context, topic))
     topic_id = context.new_uuid()
     records: list[Any] = [TopicRecord(name=topic.name, topic_id=topic_id)]
     for name, value in overrides.items():

@@ -139,7 +139,7 @@ UNKNOWN = UUID(int=77)
 
 def large_requests() -> Iterator[Any]:
     """A request of each kind that is decided in steps, with many parts or many new partitions."""
-    yield CreateTopicsRequest(topics=[CreatableTopic(f"{number}/", 1, 1) for number in range(MANY)])
+    yield CreateTopicsRequest(topics=[CreatableTopic(f"{number}/", 0, 1) for number in range(MANY)])
     yield CreateTopicsRequest(topics=[CreatableTopic("large", 4_000, 1)])
     yield CreateTopicsRequest(
         topics=[CreatableTopic("t", 1, 1, configs=[CreatableTopicConfig("retention.ms", "1")] * MANY)]

@@ -8,7 +8,7 @@ import pytest
 
 from kraft.controller.context import MAX_RECORDS_PER_USER_OPERATION, ControllerConfig
 from kraft.messages.create_topics_request import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
-from kraft.wire.errors import ErrorCode
+from kraft.wire.errors import ErrorCode, KafkaError
 from tests.controller.toy import CLUSTER_ID, ToyCluster
 
 
@@ -42,6 +42,25 @@ def test_valid_and_invalid_topic_names(name: str, code: ErrorCode) -> None:
 
 
 @pytest.mark.parametrize(
+    "counts",
+    [
+        {"a": 6_000, "b": 6_000},
+        {"a": 1, "existing": MAX_RECORDS_PER_USER_OPERATION},
+        {"a": MAX_RECORDS_PER_USER_OPERATION},  # and the record of the topic
+    ],
+)
+def test_too_many_partitions_are_refused_with_the_whole_request(counts: dict[str, int]) -> None:
+    """Apache: ``ReplicationControlManager.validateTotalNumberOfPartitions``, and ``BoundedList`` for the records."""
+    toy = cluster()
+    toy.create("existing")
+    before = len(toy.log)
+    topics = [CreatableTopic(name, count, 1) for name, count in counts.items()]
+    with pytest.raises(KafkaError) as refused:
+        toy.ask(CreateTopicsRequest(topics=topics))
+    assert (refused.value.code, len(toy.log)) == (ErrorCode.POLICY_VIOLATION, before)
+
+
+@pytest.mark.parametrize(
     ("topic", "code"),
     [
         ({"num_partitions": 0}, ErrorCode.INVALID_PARTITIONS),
@@ -49,7 +68,6 @@ def test_valid_and_invalid_topic_names(name: str, code: ErrorCode) -> None:
         ({"replication_factor": 0}, ErrorCode.INVALID_REPLICATION_FACTOR),
         ({"replication_factor": -2}, ErrorCode.INVALID_REPLICATION_FACTOR),
         ({"replication_factor": 4}, ErrorCode.INVALID_REPLICATION_FACTOR),
-        ({"num_partitions": MAX_RECORDS_PER_USER_OPERATION}, ErrorCode.POLICY_VIOLATION),
         ({"assignments": {0: [1]}, "num_partitions": 1}, ErrorCode.INVALID_REQUEST),
         ({"assignments": {0: [1]}, "replication_factor": 1}, ErrorCode.INVALID_REQUEST),
         ({"assignments": {0: []}}, ErrorCode.INVALID_REPLICA_ASSIGNMENT),
