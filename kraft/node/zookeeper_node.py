@@ -6,8 +6,9 @@ The lifetimes, outermost first::
       broker                        coordinators, fetchers, in-sync replicas, maintenance
         registration                the session with ZooKeeper: while it lives, the broker is registered
           controller                stands for election; while it is elected, one channel to each broker
-        control plane               the controller's listener (KIP-291), if it is set: queue of 20, 1 handler
-          data plane                the other listeners; without a control plane the controller's requests come here
+        controller's requests       the one that is being applied goes on although its connection closes
+          control plane             the controller's listener (KIP-291), if it is set: queue of 20, 1 handler
+            data plane              the other listeners; without a control plane the controller's requests come here
 
 The planes listen before the broker registers, because a registration has the bound ports. The controller sends its
 requests to its own broker by the same listener as to the others. A broker that is the controller sends its requests to
@@ -151,7 +152,10 @@ class ZooKeeperNode:
             tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
             tasks.start_soon(broker.moves.run, name="moves between directories")
             start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
-            await self._serve_requests(tasks, sessions, broker, log, task_status)
+            async with trio.open_nursery() as commands:
+                commands.start_soon(broker.commands.run, name="controller's requests")
+                await self._serve_requests(tasks, sessions, broker, log, task_status)
+                commands.cancel_scope.cancel(reason="the planes have ended")
             tasks.cancel_scope.cancel(reason="the node stops")
         await replicas.close()
 

@@ -3,15 +3,18 @@ UpdateMetadata gives it an image of the cluster.
 
 Each request names the epoch of the controller and of the broker's registration. A request of an earlier controller, or
 for an earlier registration, is refused (KIP-380). One request is applied at a time
-(``ReplicaManager.replicaStateChangeLock``).
+(``ReplicaManager.replicaStateChangeLock``), by a task of the broker. So a request that has begun is applied as a whole,
+although the controller's connection closes meanwhile. Kafka's handler threads finish it, too.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextvars import Context, copy_context
+from functools import partial
 from itertools import chain
-from typing import Protocol
+from typing import Protocol, TypeVar
 from uuid import UUID
 
 import attrs
@@ -58,6 +61,17 @@ _RECORDS_IN_A_ROW = 500
 
 ControllerRequest = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest
 Config = Mapping[str, str]
+Q = TypeVar("Q", bound=ControllerRequest)
+R = TypeVar("R")
+
+
+@attrs.frozen
+class _Queued:
+    """A request that waits for ``run``, with the context of the task that waits for its response."""
+
+    name: str
+    apply: Callable[[], Awaitable[None]]
+    context: Context = attrs.Factory(copy_context)
 
 
 class Coordinators(Protocol):
@@ -69,7 +83,7 @@ class Coordinators(Protocol):
 
 @attrs.define(eq=False)
 class ControllerCommands:
-    """Applies the requests of the controller, and knows which broker it is.
+    """Applies the requests of the controller while ``run`` runs, and knows which broker it is.
 
     ``topic_configs`` reads the settings of topics, which no request has.
     """
@@ -84,8 +98,17 @@ class ControllerCommands:
     _configured: set[UUID] = attrs.Factory(set)
     """The topics whose settings were read in this registration. Announcements bring later changes."""
     _applying: trio.Lock = attrs.Factory(trio.Lock)
+    _requests: tuple[trio.MemorySendChannel[_Queued], trio.MemoryReceiveChannel[_Queued]] = attrs.Factory(
+        lambda: trio.open_memory_channel[_Queued](0)
+    )
     _registered: trio.Event = attrs.Factory(trio.Event)
     _updated: trio.Event = attrs.Factory(trio.Event)
+
+    async def run(self) -> None:
+        """Apply the requests until cancelled, each in a task with the context of its connection's task."""
+        async for each in self._requests[1]:
+            async with trio.open_nursery() as task:
+                each.context.run(partial(task.start_soon, each.apply, name=each.name))
 
     def registered(self, broker_epoch: int) -> None:
         """Take the epoch of the broker's new registration. Requests are applied from now on."""
@@ -131,23 +154,25 @@ class ControllerCommands:
         Raises:
             KafkaError: STALE_BROKER_EPOCH, STALE_CONTROLLER_EPOCH, or INVALID_REQUEST for a state that no cluster has.
         """
-        async with self._applying:
-            await self._admit(request)
-            image = self.replicas.image
-            new = frozenset(new_topics(image, request))
-            configs = await self._configs(each for each in request.topic_states if each.topic_name in new)
-            try:
-                image, changes = await self._next(chain(records_of(image, request), configs))
-            except MetadataError as error:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
-            await self.coordinators.forgotten(image)
-            await self.replicas.show(image, changes)
-            self._configured.difference_update(changes.topics_deleted)
-            self.coordinators.apply(LeaderChanges([], []), (each.name for each in changes.topics_deleted.values()))
-            if self.controller_id != request.controller_id:
-                logger.info("broker %d is the controller, in epoch %d", request.controller_id, request.controller_epoch)
-            self.controller_id = request.controller_id
-            self._announce()
+        return await self._finished(self._update_metadata, request)
+
+    async def _update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+        await self._admit(request)
+        image = self.replicas.image
+        new = frozenset(new_topics(image, request))
+        configs = await self._configs(each for each in request.topic_states if each.topic_name in new)
+        try:
+            image, changes = await self._next(chain(records_of(image, request), configs))
+        except MetadataError as error:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
+        await self.coordinators.forgotten(image)
+        await self.replicas.show(image, changes)
+        self._configured.difference_update(changes.topics_deleted)
+        self.coordinators.apply(LeaderChanges([], []), (each.name for each in changes.topics_deleted.values()))
+        if self.controller_id != request.controller_id:
+            logger.info("broker %d is the controller, in epoch %d", request.controller_id, request.controller_epoch)
+        self.controller_id = request.controller_id
+        self._announce()
         return UpdateMetadataResponse()
 
     async def lead_and_follow(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
@@ -156,25 +181,27 @@ class ControllerCommands:
         Raises:
             KafkaError: STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH.
         """
+        return await self._finished(self._lead_and_follow, request)
+
+    async def _lead_and_follow(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
         led, topics = LeaderChanges([], []), []
-        async with self._applying:
-            await self._admit(request)
-            image = self.replicas.image
-            unknown = [topic for topic in request.topic_states if image.topic(topic.topic_name) is None]
-            await self.replicas.show(*await self._next(await self._configs(unknown)))
-            slices = Slices(_PARTITIONS_IN_A_ROW)
-            for topic in request.topic_states:
-                errors, states = [], topic.partition_states
-                for position, state in enumerate(states):
-                    if position % CREATED_AT_ONCE == 0:
-                        await self._create_logs(topic, states[position : position + CREATED_AT_ONCE])
-                    await slices.spend()
-                    code = self._assign(topic, state, led)
-                    errors.append(LeaderAndIsrPartitionError(partition_index=state.partition_index, error_code=code))
-                topics.append(LeaderAndIsrTopicError(topic.topic_id, errors))
-            self.replicas.announce()
-            await self.replicas.coordinating(led)
-            self.coordinators.apply(led)
+        await self._admit(request)
+        image = self.replicas.image
+        unknown = [topic for topic in request.topic_states if image.topic(topic.topic_name) is None]
+        await self.replicas.show(*await self._next(await self._configs(unknown)))
+        slices = Slices(_PARTITIONS_IN_A_ROW)
+        for topic in request.topic_states:
+            errors, states = [], topic.partition_states
+            for position, state in enumerate(states):
+                if position % CREATED_AT_ONCE == 0:
+                    await self._create_logs(topic, states[position : position + CREATED_AT_ONCE])
+                await slices.spend()
+                code = self._assign(topic, state, led)
+                errors.append(LeaderAndIsrPartitionError(partition_index=state.partition_index, error_code=code))
+            topics.append(LeaderAndIsrTopicError(topic.topic_id, errors))
+        self.replicas.announce()
+        await self.replicas.coordinating(led)
+        self.coordinators.apply(led)
         return LeaderAndIsrResponse(topics=topics)
 
     async def stop_replicas(self, request: StopReplicaRequest) -> StopReplicaResponse:
@@ -183,21 +210,23 @@ class ControllerCommands:
         Raises:
             KafkaError: STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH.
         """
+        return await self._finished(self._stop_replicas, request)
+
+    async def _stop_replicas(self, request: StopReplicaRequest) -> StopReplicaResponse:
         led, errors = LeaderChanges([], []), []
-        async with self._applying:
-            await self._admit(request)
-            deleted: list[HostedPartition] = []
-            for topic in request.topic_states:
-                for state in topic.partition_states:
-                    partition = self.replicas.partitions.get(topic.topic_name, {}).get(state.partition_index)
-                    code = self._stop(partition, state, led)
-                    if code is ErrorCode.NONE and partition is not None and state.delete_partition:
-                        deleted.append(partition)
-                    errors.append(StopReplicaPartitionError(topic.topic_name, state.partition_index, code))
-            await self.replicas.remove(deleted, led)
-            self.replicas.announce()
-            self.coordinators.apply(led)
-            await led.forget()
+        await self._admit(request)
+        deleted: list[HostedPartition] = []
+        for topic in request.topic_states:
+            for state in topic.partition_states:
+                partition = self.replicas.partitions.get(topic.topic_name, {}).get(state.partition_index)
+                code = self._stop(partition, state, led)
+                if code is ErrorCode.NONE and partition is not None and state.delete_partition:
+                    deleted.append(partition)
+                errors.append(StopReplicaPartitionError(topic.topic_name, state.partition_index, code))
+        await self.replicas.remove(deleted, led)
+        self.replicas.announce()
+        self.coordinators.apply(led)
+        await led.forget()
         return StopReplicaResponse(partition_errors=errors)
 
     async def set_config(self, resource_type: ResourceType, name: str, values: Config) -> None:
@@ -208,6 +237,33 @@ class ControllerCommands:
                 await self.replicas.show(*await self._next(records))
 
     # Parts of them.
+
+    async def _finished(self, apply: Callable[[Q], Awaitable[R]], request: Q) -> R:
+        """Return the response of ``apply``, or raise its error. A caller that is cancelled ends a request only before
+        it has begun. So at most one request is applied without a caller.
+        """
+        send, receive = trio.open_memory_channel[R | Exception](1)
+        await self._requests[0].send(_Queued(type(request).__name__, partial(self._apply, apply, request, send)))
+        with receive:
+            result = await receive.receive()
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    async def _apply(
+        self, apply: Callable[[Q], Awaitable[R]], request: Q, send: trio.MemorySendChannel[R | Exception]
+    ) -> None:
+        result: R | Exception
+        with send:
+            try:
+                async with self._applying:
+                    result = await apply(request)
+            except Exception as error:
+                result = error
+            try:
+                send.send_nowait(result)
+            except trio.BrokenResourceError:
+                _finished_alone(request, result)
 
     async def _admit(self, request: ControllerRequest) -> None:
         """Compare the epochs of the request. A request may arrive before the broker knows that it is registered."""
@@ -299,6 +355,14 @@ class ControllerCommands:
 
 def _named(topic: LeaderAndIsrTopicState) -> Topic:
     return Topic(topic.topic_id, topic.topic_name, Partitions())
+
+
+def _finished_alone(request: ControllerRequest, result: object) -> None:
+    what = f"{type(request).__name__} of controller {request.controller_id}"
+    if isinstance(result, Exception) and not isinstance(result, KafkaError):
+        logger.error("%s failed after its connection had closed", what, exc_info=result)
+    else:
+        logger.info("%s ended after its connection had closed", what)
 
 
 def _refused(request: ControllerRequest, code: ErrorCode, what: str) -> KafkaError:

@@ -314,6 +314,7 @@ async def commanded_desk_in(path: Path) -> AsyncIterator[CommandedDesk]:
     commands.registered(LEADER_EPOCH)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(groups.run)
+        nursery.start_soon(commands.run)
         yield CommandedDesk(held, groups, commands)
         nursery.cancel_scope.cancel()
     await held.close()

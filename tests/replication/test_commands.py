@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
 import attrs
 import pytest
 import trio
+import trio.testing
 
 from kraft.messages.leader_and_isr_request import (
     LeaderAndIsrPartitionState,
@@ -30,7 +33,7 @@ from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
 from tests.support.held import TOPIC, TOPIC_ID, broker_in
-from tests.support.steps import steps_of_this_task
+from tests.support.steps import steps_of_tasks
 from tests.support.talk import batch
 
 US, OTHER, CONTROLLER = 1, 2, 3
@@ -44,9 +47,12 @@ class Coordinators:
     gained: list[str] = attrs.Factory(list)
     lost: list[str] = attrs.Factory(list)
     deleted: list[str] = attrs.Factory(list)
+    failure: Exception | None = None
 
     async def forgotten(self, image: Image) -> None:
         await trio.lowlevel.checkpoint()
+        if self.failure is not None:
+            raise self.failure
 
     def apply(self, led: LeaderChanges, deleted: Iterable[str] = ()) -> None:
         self.gained += [each.name for each in led.gained]
@@ -90,10 +96,12 @@ class Broker:
 
 
 @pytest.fixture
-async def broker(tmp_path: Path) -> Broker:
+async def broker(tmp_path: Path, nursery: trio.Nursery) -> Broker:
     replicas = broker_in(tmp_path, US).replicas
     await replicas.load(None)
-    return Broker(replicas)
+    broker = Broker(replicas)
+    nursery.start_soon(broker.commands.run)
+    return broker
 
 
 def leader_and_isr(
@@ -187,10 +195,13 @@ async def test_requests_of_an_earlier_controller_change_nothing(broker: Broker) 
     assert await broker.lead(controller_epoch=6) is ErrorCode.NONE
 
 
-async def test_a_request_waits_until_the_broker_knows_its_epoch(broker: Broker, autojump_clock: object) -> None:
+async def test_a_request_waits_until_the_broker_knows_its_epoch(
+    broker: Broker, nursery: trio.Nursery, autojump_clock: object
+) -> None:
     """The controller may send its first requests as soon as the znode exists."""
     starting = ControllerCommands(broker.replicas, broker.coordinators, broker.topic_configs)
     broker.replicas.broker_epoch = -1
+    nursery.start_soon(starting.run)
     with trio.move_on_after(60) as waited:
         await starting.lead_and_follow(leader_and_isr(broker_epoch=BROKER_EPOCH - 1))
     assert waited.cancelled_caught
@@ -305,7 +316,7 @@ async def test_the_metadata_of_a_deleted_topic_is_removed_with_its_offsets(broke
     assert broker.coordinators.deleted == [TOPIC]
 
 
-async def test_logs_on_disk_wait_for_their_roles(broker: Broker, tmp_path: Path) -> None:
+async def test_logs_on_disk_wait_for_their_roles(broker: Broker, nursery: trio.Nursery, tmp_path: Path) -> None:
     """After a start a broker opens every log, and no log is set aside: only the controller knows what is deleted."""
     await broker.lead(epoch=2)
     broker.partition.append(bytearray(batch(b"a", b"b")), 0)
@@ -317,6 +328,7 @@ async def test_logs_on_disk_wait_for_their_roles(broker: Broker, tmp_path: Path)
     assert not list(again.replicas.followed())
     with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION"):
         again.replicas.leader_of(TOPIC, 0)
+    nursery.start_soon(again.commands.run)
     assert await again.lead(epoch=2) is ErrorCode.NONE
     assert again.partition.is_leader
 
@@ -333,7 +345,7 @@ async def test_other_tasks_run_while_the_metadata_of_a_large_cluster_is_taken_in
     (topic,) = request.topic_states
     (state,) = topic.partition_states
     topic.partition_states = [state.evolve(partition_index=index) for index in range(5_000)]
-    async with steps_of_this_task() as steps:
+    async with steps_of_tasks("UpdateMetadata") as steps:
         await broker.commands.update_metadata(request)
     assert steps.count >= 10
     assert len(broker.replicas.image.topics[TOPIC_ID].partitions) == 5_000
@@ -349,3 +361,120 @@ async def test_the_metadata_of_a_topic_that_has_a_role_here_does_not_wait_for_zo
     broker.commands.registered(BROKER_EPOCH)
     await broker.commands.update_metadata(update_metadata(US, topic_id=UUID(int=9)))
     assert broker.config_reads == 2
+
+
+@attrs.define(eq=False)
+class SlowMethod:
+    """A method of Replicas that waits for ``goes_on``, and then fails with ``error`` if there is one."""
+
+    method: Callable[..., Awaitable[None]]
+    error: Exception | None = None
+    began: trio.Event = attrs.Factory(trio.Event)
+    goes_on: trio.Event = attrs.Factory(trio.Event)
+
+    async def run(self, *arguments: object) -> None:
+        self.began.set()
+        await self.goes_on.wait()
+        if self.error is not None:
+            raise self.error
+        await self.method(*arguments)
+
+
+@attrs.define
+class Slow:
+    broker: Broker
+    monkeypatch: pytest.MonkeyPatch
+
+    async def close_during(
+        self, method: str, send: Callable[[], Awaitable[object]], error: Exception | None = None
+    ) -> None:
+        """Send a request, and close its connection while the method of Replicas runs. Return once nothing of the
+        request is under way. ``Parked``: a connection that ends cancels the wait for the response.
+        """
+        slow = SlowMethod(getattr(self.broker.replicas, method), error)
+        with self.monkeypatch.context() as patched:
+            patched.setattr(Replicas, method, lambda _, *arguments: slow.run(*arguments))
+            await close(send, slow.began.wait)
+            slow.goes_on.set()
+            await self.broker.commands.set_config(ResourceType.TOPIC, TOPIC, {})  # after the request
+
+
+async def close(send: Callable[[], Awaitable[object]], when: Callable[[], Awaitable[object]]) -> None:
+    async with trio.open_nursery() as connection:
+        connection.start_soon(send)
+        await when()
+        connection.cancel_scope.cancel()
+
+
+@pytest.fixture
+def slow(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> Slow:
+    return Slow(broker, monkeypatch)
+
+
+async def test_roles_are_given_as_a_whole_although_the_connection_closes(broker: Broker, slow: Slow) -> None:
+    """A handler thread of Kafka finishes LeaderAndIsr. A repeated request has STALE_CONTROLLER_EPOCH for the partitions
+    that have their role, so it starts no coordinator."""
+    await slow.close_during("coordinating", broker.lead)
+    assert broker.partition.is_leader
+    assert broker.coordinators.gained == [f"{TOPIC}-0"]
+    assert await broker.lead() is ErrorCode.STALE_CONTROLLER_EPOCH
+
+
+async def test_a_deletion_is_finished_although_the_connection_closes(
+    broker: Broker, slow: Slow, tmp_path: Path
+) -> None:
+    """A handler thread of Kafka finishes StopReplica. A directory that kept its name would be the log of the next topic
+    of that name."""
+    await broker.lead(epoch=7)
+    await slow.close_during("_delete", partial(broker.stop, -2, delete=True))
+    assert TOPIC not in broker.replicas.partitions
+    assert not (tmp_path / f"{TOPIC}-0").exists()
+    assert broker.coordinators.lost == [f"{TOPIC}-0"]
+
+
+async def test_metadata_is_taken_as_a_whole_although_the_connection_closes(broker: Broker, slow: Slow) -> None:
+    """A handler thread of Kafka finishes UpdateMetadata. The image has no topic any more for a repeated request, which
+    would not delete the committed offsets."""
+    await broker.commands.update_metadata(update_metadata(US))
+    deletion = update_metadata(US, leader=-2)
+    await slow.close_during("_retune", partial(broker.commands.update_metadata, deletion))
+    assert broker.replicas.image.topic(TOPIC) is None
+    assert broker.coordinators.deleted == [TOPIC]
+
+
+async def test_a_request_that_has_not_begun_ends_with_its_connection(broker: Broker, slow: Slow) -> None:
+    """``_finished``: at most one request is applied without a caller, however often a controller connects anew."""
+
+    async def two() -> None:
+        async with trio.open_nursery() as connections:
+            connections.start_soon(broker.lead)
+            await trio.testing.wait_all_tasks_blocked()
+            connections.start_soon(broker.lead, OTHER, 1)
+
+    await slow.close_during("coordinating", two)
+    assert broker.partition.is_leader
+
+
+async def test_a_request_that_nobody_waits_for_is_logged(
+    broker: Broker, slow: Slow, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An error has no connection that logs it, and does not end the broker."""
+    caplog.set_level(logging.INFO, "kraft.commands")
+    await slow.close_during("coordinating", broker.lead)
+    await slow.close_during("coordinating", partial(broker.lead, OTHER, 1), OSError("disk error"))
+    assert [each.message for each in caplog.records] == [
+        "LeaderAndIsrRequest of controller 3 ended after its connection had closed",
+        "LeaderAndIsrRequest of controller 3 failed after its connection had closed",
+    ]
+    assert "disk error" in caplog.text
+    assert await broker.lead(epoch=2) is ErrorCode.NONE
+
+
+async def test_the_broker_stops_although_a_request_waits(broker: Broker) -> None:
+    """``run``: "until cancelled". A request may wait for ZooKeeper for ever."""
+    stopping = ControllerCommands(broker.replicas, broker.coordinators, broker.topic_configs)
+    async with trio.open_nursery() as tasks:
+        tasks.start_soon(stopping.run)
+        await close(partial(stopping.lead_and_follow, leader_and_isr()), trio.testing.wait_all_tasks_blocked)
+        tasks.cancel_scope.cancel()
+    assert TOPIC not in broker.replicas.partitions

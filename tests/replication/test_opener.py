@@ -10,6 +10,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+import trio
 
 from kraft.messages.leader_and_isr_request import (
     LeaderAndIsrPartitionState,
@@ -124,7 +125,9 @@ async def test_a_log_that_cannot_be_created_ends_a_broker_of_a_quorum(tmp_path: 
         partition.log.abandon()
 
 
-async def test_a_log_that_cannot_be_created_is_refused_alone(tmp_path: Path, creations: Calls) -> None:
+async def test_a_log_that_cannot_be_created_is_refused_alone(
+    tmp_path: Path, creations: Calls, nursery: trio.Nursery
+) -> None:
     """ReplicaManager.becomeLeaderOrFollower: KAFKA_STORAGE_ERROR for the partition; the others get their roles."""
     creations.full = f"{TOPIC}-7"
     replicas = broker_in(tmp_path, 1).replicas
@@ -137,6 +140,7 @@ async def test_a_log_that_cannot_be_created_is_refused_alone(tmp_path: Path, cre
     request = LeaderAndIsrRequest(
         controller_epoch=1, broker_epoch=40, topic_states=[LeaderAndIsrTopicState(TOPIC, TOPIC_ID, states)]
     )
+    nursery.start_soon(commands.run)
     response = await commands.lead_and_follow(request)
     codes = {each.partition_index: each.error_code for each in response.topics[0].partition_errors}
     assert {index for index, code in codes.items() if code} == {7}
