@@ -217,7 +217,8 @@ class ActiveController:
         """Write the state that ``choose`` returns for each partition; return those that were written.
 
         A write is conditional on the version of the znode. After another process changed it, ZooKeeper's state is read
-        and ``choose`` is asked again.
+        and ``choose`` is asked again. The state may also be the written one, if the response was lost with a connection
+        and the write was repeated.
         """
         done: dict[TopicPartition, PartitionState] = {}
         for chunk in chunks(list(partitions), OPERATIONS_AT_ONCE):
@@ -250,7 +251,13 @@ class ActiveController:
                     self.note(f"cannot write the state of {shown(partition)}: {result}")
             if not remaining:
                 return done
-            remaining = yield from self.read_states(remaining)
+            read, remaining = (yield from self.read_states(remaining)), []
+            for partition in read:
+                state = self.cluster.states[partition]
+                if state == attrs.evolve(wanted[partition], partition_epoch=state.partition_epoch):
+                    done[partition] = state
+                else:
+                    remaining.append(partition)
         if remaining:
             self.note(f"the states of {len(remaining)} partitions change all the time; first {shown(remaining[0])}")
         return done

@@ -11,7 +11,17 @@ from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
 from kraft.messages.update_metadata_request import UpdateMetadataRequest
 from kraft.zookeeper.controller.active import OPERATIONS_AT_ONCE
 from kraft.zookeeper.controller.effects import OperationsPerformed
-from kraft.zookeeper.operations import ANY_VERSION, Create, Multi, Set, ZnodeChanged
+from kraft.zookeeper.operations import (
+    ANY_VERSION,
+    Create,
+    Failure,
+    Multi,
+    MultiFailed,
+    Operation,
+    Result,
+    Set,
+    ZnodeChanged,
+)
 from kraft.zookeeper.znodes.brokers import BROKER_IDS, BrokerRegistration, broker_path, encode_broker
 from kraft.zookeeper.znodes.cluster import config_path, encode_config
 from kraft.zookeeper.znodes.topics import (
@@ -28,6 +38,7 @@ from kraft.zookeeper.znodes.topics import (
     topic_path,
 )
 from tests.support.legacy_cluster import LegacyClusterModel
+from tests.support.znode_tree import ZnodeTree
 
 UNCLEAN = encode_config({"unclean.leader.election.enable": "true"})
 
@@ -255,6 +266,31 @@ def test_a_state_that_another_process_changed_is_read_and_decided_again() -> Non
     cluster.stop(1)
     state = cluster.state("t")
     assert (state.leader, state.isr, state.leader_epoch) == (3, (3,), 1)
+
+
+def test_a_write_whose_response_was_lost_is_sent_to_the_leader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """KafkaController.doRemoveReplicasFromIsr also returns the partitions whose ISR lacks the replica already, so the
+    leader gets their state in any case. The client of ZooKeeper repeats a write after a lost connection."""
+    cluster = running()
+    cluster.create_topic("t", (1, 2, 3))
+    perform, repeated = cluster.tree.perform, []
+
+    def perform_twice(session: object, operation: Operation) -> Result:
+        result = perform(session, operation)
+        if isinstance(operation, Multi) and isinstance(operation.writes[-1], Set):
+            result = perform(session, operation)
+            repeated.append(result)
+        return result
+
+    monkeypatch.setattr(ZnodeTree, "perform", lambda _, *arguments: perform_twice(*arguments))
+    cluster.stop(3)
+    assert [each.failure for each in repeated if isinstance(each, MultiFailed)] == [Failure.BAD_VERSION]
+    state = cluster.state("t")
+    assert (state.leader, state.isr, state.leader_epoch) == (1, (1, 2), 1)
+    received = [each.message for each in cluster.brokers[1].received]
+    *_, request = [each for each in received if isinstance(each, LeaderAndIsrRequest)]
+    (sent,) = request.topic_states[0].partition_states
+    assert (sent.leader_epoch, sent.isr, sent.partition_epoch) == (1, [1, 2], state.partition_epoch)
 
 
 def test_a_partition_whose_creation_was_cut_short_is_completed() -> None:
