@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.controller.effects import RebalanceDue
@@ -9,6 +11,7 @@ from kraft.zookeeper.operations import Create
 from kraft.zookeeper.znodes.admin import PREFERRED_REPLICA_ELECTION, delete_topic_path, encode_preferred_election
 from tests.support.legacy_cluster import LegacyClusterModel
 from tests.zookeeper.controller.test_alter_partition import propose
+from tests.zookeeper.controller.test_reassignment import reassign
 
 PREFERRED, UNCLEAN = 0, 1
 
@@ -122,3 +125,17 @@ def test_the_controller_balances_leaders_by_itself() -> None:
     assert cluster.state("t").leader == 1
     idle = cluster.controller.core.step(10.0, RebalanceDue())
     assert (idle.operations, idle.deadline) == (None, 310.0)
+
+
+def test_the_controller_moves_no_leader_by_itself_while_a_partition_is_reassigned() -> None:
+    """KafkaController.checkAndTriggerAutoLeaderRebalance: "do this check only if the broker is live and there are no
+    partitions being reassigned currently". The next check comes after the usual interval."""
+    cluster = led_by_2()
+    cluster.create_topic("u", (2,))
+    assert reassign(cluster, [3], topic="u") == ErrorCode.NONE
+    effects = cluster.controller.core.step(0.0, RebalanceDue())
+    assert (effects.operations, effects.deadline) == (None, 300.0)
+    assert cluster.state("t").leader == 2
+    propose(cluster, 2, 3, leader=2, topic=("u", UUID(int=2)))
+    cluster.perform(cluster.controller, cluster.controller.core.step(300.0, RebalanceDue()))
+    assert cluster.state("t").leader == 1
