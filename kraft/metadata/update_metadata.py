@@ -7,6 +7,7 @@ The request has all live brokers, and the partitions that changed. It is transla
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from uuid import UUID
 
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.partition_record import PartitionRecord
@@ -45,8 +46,9 @@ def records_of(image: Image, request: UpdateMetadataRequest) -> Iterator[Message
     for broker in request.live_brokers:
         if not _is_known(image.brokers.get(broker.id), broker):
             yield _registration(broker)
+    ids: dict[str, UUID | None] = {}
     for topic in request.topic_states:
-        yield from _topic(image, topic)
+        yield from _topic(image, ids, topic)
 
 
 def new_topics(image: Image, request: UpdateMetadataRequest) -> list[str]:
@@ -96,18 +98,28 @@ def _is_deleted(topic: UpdateMetadataTopicState) -> bool:
     return any(state.leader == LEADER_DURING_DELETE for state in topic.partition_states)
 
 
-def _topic(image: Image, topic: UpdateMetadataTopicState) -> Iterator[Message]:
-    known = image.topic_ids.get(topic.topic_name)
+def _topic(image: Image, ids: dict[str, UUID | None], topic: UpdateMetadataTopicState) -> Iterator[Message]:
+    """``ids`` has the ids of topics after the states before this one, None for a removed topic.
+
+    A controller that merges the changes for a slow broker may send a topic and a deleted one of the same name together,
+    in any order.
+    """
+    name = topic.topic_name
+    known = ids.get(name, image.topic_ids.get(name))
     if _is_deleted(topic):
-        if known is not None:
-            yield RemoveTopicRecord(topic_id=known)
-        return
-    if topic.topic_id == ZERO_UUID:
-        raise MetadataError(f"UpdateMetadata has no id for the topic {topic.topic_name!r}")
-    if known not in (None, topic.topic_id):
+        if name in ids and known != topic.topic_id:
+            return  # an earlier topic of that name, which is gone
+        ids[name] = None
+    elif topic.topic_id == ZERO_UUID:
+        raise MetadataError(f"UpdateMetadata has no id for the topic {name!r}")
+    else:
+        ids[name] = topic.topic_id
+    if known is not None and known != ids[name]:
         yield RemoveTopicRecord(topic_id=known)
+    if ids[name] is None:
+        return
     if known != topic.topic_id:
-        yield TopicRecord(topic.topic_name, topic.topic_id)
+        yield TopicRecord(name, topic.topic_id)
     for state in topic.partition_states:
         yield _partition(topic, state)
 

@@ -316,6 +316,22 @@ async def test_the_metadata_of_a_deleted_topic_is_removed_with_its_offsets(broke
     assert broker.coordinators.deleted == [TOPIC]
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 1, 2), (2, 1, 0), (1, 2)])
+async def test_a_topic_and_deleted_ones_of_its_name_come_in_one_request(broker: Broker, order: tuple[int, ...]) -> None:
+    """``_topic``: "A controller that merges the changes for a slow broker may send a topic and a deleted one of the
+    same name together, in any order"."""
+    await broker.commands.update_metadata(update_metadata(US))
+    new = update_metadata(US, topic_id=UUID(int=9)).topic_states
+    deleted = update_metadata(US, leader=-2).topic_states
+    another = update_metadata(US, leader=-2, topic_id=UUID(int=8)).topic_states
+    states = [(*new, *deleted, *another)[each] for each in order]
+    await broker.commands.update_metadata(update_metadata(US, OTHER).evolve(topic_states=states))
+    topic = broker.replicas.image.topic(TOPIC)
+    assert (None if topic is None else topic.id) == (UUID(int=9) if 0 in order else None)
+    assert sorted(broker.replicas.image.brokers) == [US, OTHER]
+    assert broker.coordinators.deleted == [TOPIC]
+
+
 async def test_logs_on_disk_wait_for_their_roles(broker: Broker, nursery: trio.Nursery, tmp_path: Path) -> None:
     """After a start a broker opens every log, and no log is set aside: only the controller knows what is deleted."""
     await broker.lead(epoch=2)

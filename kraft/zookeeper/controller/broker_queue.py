@@ -2,7 +2,8 @@
 
 A broker has one request in flight (KIP-291, footnote 2). Changes that wait are kept for each partition, so that a newer
 one replaces an older one: a broker that does not respond costs memory only in proportion to the partitions. The
-LeaderAndIsr of a partition goes before its UpdateMetadata, and the deletion of a replica before its next creation.
+LeaderAndIsr of a partition goes before its UpdateMetadata, and the deletion of a replica before its next creation. The
+metadata of a deleted topic goes before that of the next topic of its name, in a request of its own.
 """
 
 from __future__ import annotations
@@ -52,9 +53,13 @@ class BrokerQueue:
     """The time when the oldest change that waits, or that has just been taken, began to wait."""
     _deletions: States[StopReplicaPartitionState] = attrs.Factory(dict)
     _live_brokers_first: bool = False
+    _former_metadata: States[UpdateMetadataPartitionState] = attrs.Factory(dict)
+    """The metadata of deleted topics whose names other topics have by now."""
     _leader_and_isr: States[LeaderAndIsrPartitionState] = attrs.Factory(dict)
     _live_brokers: bool = False
     _metadata: States[UpdateMetadataPartitionState] = attrs.Factory(dict)
+    _metadata_of: dict[str, tuple[UUID, set[int]]] = attrs.Factory(dict)
+    """The topics in ``_metadata``, with their partitions."""
     _stops: States[StopReplicaPartitionState] = attrs.Factory(dict)
 
     def add_leader_and_isr(self, topic: str, topic_id: UUID, state: LeaderAndIsrPartitionState) -> None:
@@ -69,6 +74,17 @@ class BrokerQueue:
         self._leader_and_isr[partition] = topic_id, state
 
     def add_metadata(self, topic: str, topic_id: UUID, state: UpdateMetadataPartitionState) -> None:
+        """Add the state of a partition. The states of an earlier topic of the name, which was deleted, go before it.
+
+        A broker of Apache Kafka needs them: it removes partitions, and not topics. But in one request with the new
+        topic, it could take the id of the deleted one.
+        """
+        known_id, indexes = self._metadata_of.get(topic, (None, set[int]()))
+        if known_id != topic_id:
+            self._former_metadata |= {(topic, each): self._metadata.pop((topic, each)) for each in indexes}
+            indexes = set()
+            self._metadata_of[topic] = topic_id, indexes
+        indexes.add(state.partition_index)
         self._metadata[topic, state.partition_index] = topic_id, state
 
     def add_stop(self, topic: str, topic_id: UUID, state: StopReplicaPartitionState) -> None:
@@ -88,7 +104,8 @@ class BrokerQueue:
     def requests(self) -> int:
         """The number of requests that wait."""
         has_metadata = self._metadata or self._live_brokers
-        waiting = (self._deletions, self._live_brokers_first, self._leader_and_isr, has_metadata, self._stops)
+        goes_first = self._former_metadata or self._live_brokers_first
+        waiting = (self._deletions, goes_first, self._leader_and_isr, has_metadata, self._stops)
         return sum(1 for each in waiting if each)
 
     def take(self) -> Waiting | None:
@@ -96,14 +113,14 @@ class BrokerQueue:
         if self._deletions:
             deletions, self._deletions = self._deletions, {}
             return WaitingStopReplica(deletions)
-        if self._live_brokers_first:
-            self._live_brokers_first = False
-            return WaitingUpdateMetadata({})
+        if self._former_metadata or self._live_brokers_first:
+            former, self._former_metadata, self._live_brokers_first = self._former_metadata, {}, False
+            return WaitingUpdateMetadata(former)
         if self._leader_and_isr:
             roles, self._leader_and_isr = self._leader_and_isr, {}
             return WaitingLeaderAndIsr(roles)
         if self._metadata or self._live_brokers:
-            metadata, self._metadata, self._live_brokers = self._metadata, {}, False
+            metadata, self._metadata, self._metadata_of, self._live_brokers = self._metadata, {}, {}, False
             return WaitingUpdateMetadata(metadata)
         if self._stops:
             stops, self._stops = self._stops, {}

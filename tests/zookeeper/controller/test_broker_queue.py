@@ -91,6 +91,32 @@ def test_a_deletion_is_not_weakened_by_a_later_stop() -> None:
     assert (state.leader_epoch, state.delete_partition) == (2, True)
 
 
+def describe_topic(queue: BrokerQueue, topic_id: UUID, leader: int, *indexes: int) -> None:
+    for index in indexes:
+        queue.add_metadata("t", topic_id, UpdateMetadataPartitionState(partition_index=index, leader=leader))
+
+
+def test_a_deleted_topic_and_the_next_one_of_its_name_are_not_in_one_request() -> None:
+    """ZkMetadataCache.updateMetadata removes the partitions that have LeaderDuringDelete, and ``topicIds ++=
+    newTopicIds.toMap`` takes one id for a name."""
+    queue = BrokerQueue(1)
+    describe_topic(queue, ID, 1, 0, 1, 2)
+    describe_topic(queue, ID, -2, 0, 1, 2)
+    describe_topic(queue, UUID(int=2), 1, 0)
+    lead(queue)
+    assert queue.requests == 3
+    former, roles, metadata = everything(queue)
+    assert isinstance(former, WaitingUpdateMetadata)
+    assert {
+        index: (topic_id, state.leader) for (_, index), (topic_id, state) in former.states.items()
+    } == dict.fromkeys((0, 1, 2), (ID, -2))
+    assert isinstance(roles, WaitingLeaderAndIsr)
+    assert isinstance(metadata, WaitingUpdateMetadata)
+    assert [(each, topic_id) for each, (topic_id, _) in metadata.states.items()] == [(("t", 0), UUID(int=2))]
+    describe_topic(queue, ID, 1, 0)
+    assert len(everything(queue)) == 1
+
+
 changes = st.lists(st.tuples(st.sampled_from(["lead", "describe", "stop", "delete"]), st.integers(0, 2)), max_size=60)
 
 
