@@ -74,9 +74,13 @@ def without(broker_id: int) -> Choice:
     return choose
 
 
-def same(cluster: LegacyCluster, partition: TopicPartition, state: PartitionState) -> PartitionState:
-    """Leader and ISR stay; the higher leader epoch makes the replicas take a new assignment."""
-    return led_by(state, state.leader, state.isr)
+def assigned(cluster: LegacyCluster, partition: TopicPartition, state: PartitionState) -> PartitionState:
+    """The leader stays if it is a replica and online; else the first one that is online and in sync leads, if any is.
+
+    The higher leader epoch makes the replicas take a new assignment.
+    """
+    able = [each for each in cluster.online(partition) if each in state.isr]
+    return led_by(state, state.leader if state.leader in able or not able else able[0], state.isr)
 
 
 def led_by(state: PartitionState, leader: int, isr: tuple[int, ...]) -> PartitionState:

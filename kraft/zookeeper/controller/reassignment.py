@@ -232,8 +232,11 @@ def _is_complete(active: ActiveController, partition: TopicPartition, assignment
 
 
 def _send_assignment(active: ActiveController, partition: TopicPartition, assignment: ReplicaAssignment) -> Steps[None]:
-    """A higher leader epoch makes every replica take the assignment, and new replicas fetch."""
-    yield from active.change((partition,), elections.same)
+    """A higher leader epoch makes every replica take the assignment, and new replicas fetch.
+
+    The leader may be a replica that a former target had added, and that is stopped now.
+    """
+    yield from active.change((partition,), elections.assigned)
     yield from active.send_leader_and_isr(assignment.origin, partition)
     yield from active.send_leader_and_isr(assignment.adding, partition, is_new=True)
 

@@ -11,6 +11,7 @@ from kraft.messages.alter_partition_reassignments_request import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
 from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from kraft.messages.stop_replica_request import StopReplicaRequest
@@ -99,6 +100,36 @@ def test_a_cancelled_reassignment_stops_what_it_added() -> None:
     assert not assigned(cluster).is_reassigned
     (stop,) = [each.message for each in cluster.brokers[3].received if isinstance(each.message, StopReplicaRequest)]
     assert stop.topic_states[0].partition_states[0].delete_partition
+
+
+@pytest.mark.parametrize("target", [None, [4, 1]])
+def test_another_replica_leads_if_the_leader_was_added_and_is_stopped(target: list[int] | None) -> None:
+    """KafkaController.moveReassignedPartitionLeaderIfRequired, for a cancelled reassignment: "move the leader to one of
+    the alive and caught up new replicas"."""
+    cluster = running()
+    reassign(cluster, [3, 4])
+    propose(cluster, 1, 2, 3)
+    named = [TopicPartitions(topic="t", partitions=[0])]
+    cluster.request(ElectLeadersRequest(election_type=0, topic_partitions=named), 2)
+    assert cluster.state("t").leader == 3
+    assert reassign(cluster, target) == ErrorCode.NONE
+    assert (cluster.state("t").leader, cluster.state("t").isr) == (1, (1, 2))
+    received = [each.message for each in cluster.brokers[1].received]
+    *_, request = [each for each in received if isinstance(each, LeaderAndIsrRequest)]
+    (state,) = request.topic_states[0].partition_states
+    assert (state.leader, state.leader_epoch) == (1, cluster.state("t").leader_epoch)
+
+
+def test_a_cancelled_reassignment_without_a_replica_in_sync_has_no_leader() -> None:
+    """ReassignPartitionLeaderElectionStrategy: a live replica of the ISR leads, or none."""
+    cluster = running()
+    reassign(cluster, [3, 4])
+    propose(cluster, 1, 2, 3)
+    cluster.stop(1)
+    cluster.stop(2)
+    assert (cluster.state("t").leader, cluster.state("t").isr) == (3, (3,))
+    assert reassign(cluster, None) == ErrorCode.NONE
+    assert cluster.state("t").leader == -1
 
 
 def test_a_tool_reassigns_by_a_znode_which_stays_until_the_end() -> None:
