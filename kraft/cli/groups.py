@@ -53,7 +53,8 @@ def list_command(bootstrap: str, as_json: bool) -> None:
 @attrs.frozen
 class PartitionLag:
     """The position of a group in one partition. ``committed`` is None if the group has not committed an offset. For a
-    share group it is the start offset, below which all records are finished.
+    share group it is the start offset, below which all records are finished. ``end`` is None if the partition has no
+    leader.
     """
 
     topic: str
@@ -185,7 +186,8 @@ async def _lags(cluster: Cluster, described: GroupDescription) -> list[Partition
     ends: dict[tuple[str, int], int] = {}
     for topic in {topic for topic, _ in places}:
         wanted = {index: LATEST_TIMESTAMP for other, index in places if other == topic}
-        ends |= {(topic, index): end for index, end in (await cluster.offsets(topic, wanted)).items()}
+        found_ends = await cluster.offsets(topic, wanted, skip_leaderless=True)
+        ends |= {(topic, index): end for index, end in found_ends.items()}
     lags = []
     for place in sorted(places):
         offset, end = committed.get(place), ends.get(place)

@@ -269,11 +269,14 @@ class Cluster:
         """Return the broker to which the last request of :meth:`ask_coordinator` for this key went."""
         return self._coordinators[kind, key]
 
-    async def offsets(self, topic: str, timestamps: dict[int, int], *, isolation_level: int = 0) -> dict[int, int]:
+    async def offsets(
+        self, topic: str, timestamps: dict[int, int], *, isolation_level: int = 0, skip_leaderless: bool = False
+    ) -> dict[int, int]:
         """Return the offset at a timestamp (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, or ms) for each partition.
 
         It is -1 if no record has the timestamp or a later one. With isolation level 1 the latest offset is that of the
-        first open transaction. Partitions that the topic does not have are left out.
+        first open transaction. Partitions that the topic does not have are left out, and with ``skip_leaderless`` also
+        partitions without a leader. Without it the call waits for their leaders.
 
         Raises KafkaError for an error that cannot pass, else GaveUp.
         """
@@ -282,7 +285,10 @@ class Cluster:
 
         async def attempt() -> dict[int, int]:
             leaders = await self.leaders(topic)
-            if not (missing := wanted - found.keys()) <= leaders.keys():
+            missing = wanted - found.keys()
+            if skip_leaderless:
+                missing &= leaders.keys()
+            if not missing <= leaders.keys():
                 raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE)
             for leader in {leaders[partition] for partition in missing}:
                 asked = [

@@ -1,10 +1,38 @@
-"""The lag that ``kraft groups describe`` prints."""
+"""``kraft groups``: the lags that ``describe`` prints."""
 
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 
 from kraft.cli.groups import lag_of
+from kraft.cli.main import cli
+from kraft.messages.describe_groups_request import DescribeGroupsRequest
+from kraft.messages.describe_groups_response import DescribedGroup, DescribeGroupsResponse
+from kraft.messages.find_coordinator_request import FindCoordinatorRequest
+from kraft.messages.find_coordinator_response import FindCoordinatorResponse
+from kraft.messages.list_offsets_request import ListOffsetsRequest
+from kraft.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from kraft.messages.metadata_request import MetadataRequest
+from kraft.messages.metadata_response import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kraft.messages.offset_fetch_request import OffsetFetchRequest
+from kraft.messages.offset_fetch_response import (
+    OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+)
+from kraft.messages.registry import ApiKey
+from kraft.wire.errors import ErrorCode
+from tests.support.stub_cluster import NODE_ID, StubCluster, stub_cluster
 
 
 @pytest.mark.parametrize(("committed", "end", "lag"), [(3, 10, 7), (10, 3, 0), (None, 10, None), (3, None, None)])
@@ -12,3 +40,54 @@ def test_the_lag_is_never_negative_and_unknown_without_both_ends(
     committed: int | None, end: int | None, lag: int | None
 ) -> None:
     assert lag_of(committed, end) == lag
+
+
+def test_a_partition_without_a_leader_has_no_end() -> None:
+    """Kafka's tool asks only partitions with a leader for their ends (``filterNoneLeaderPartitions`` in
+    ConsumerGroupCommand), and prints a dash for the others.
+    """
+    stub: StubCluster
+
+    def coordinator(request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+        return FindCoordinatorResponse(node_id=NODE_ID, host="127.0.0.1", port=port_of(stub))
+
+    def metadata(request: MetadataRequest) -> MetadataResponse:
+        led = MetadataResponsePartition(partition_index=0, leader_id=NODE_ID)
+        leaderless = MetadataResponsePartition(ErrorCode.LEADER_NOT_AVAILABLE, partition_index=1, leader_id=-1)
+        return MetadataResponse(
+            brokers=[MetadataResponseBroker(NODE_ID, "127.0.0.1", port_of(stub))],
+            topics=[MetadataResponseTopic(name="orders", partitions=[led, leaderless])],
+        )
+
+    def groups(request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+        return DescribeGroupsResponse(groups=[DescribedGroup(group_id="readers", group_state="Empty")])
+
+    def committed(request: OffsetFetchRequest) -> OffsetFetchResponse:
+        partitions = [OffsetFetchResponsePartition(index, 3) for index in (0, 1)]
+        return OffsetFetchResponse(topics=[OffsetFetchResponseTopic("orders", partitions)])
+
+    def ends(request: ListOffsetsRequest) -> ListOffsetsResponse:
+        assert [each.partition_index for each in request.topics[0].partitions] == [0]
+        return ListOffsetsResponse(
+            topics=[ListOffsetsTopicResponse("orders", [ListOffsetsPartitionResponse(0, offset=10)])]
+        )
+
+    answers = {
+        ApiKey.METADATA: (12, metadata),
+        ApiKey.FIND_COORDINATOR: (3, coordinator),
+        ApiKey.DESCRIBE_GROUPS: (5, groups),
+        ApiKey.OFFSET_FETCH: (7, committed),
+        ApiKey.LIST_OFFSETS: (5, ends),
+    }
+    with stub_cluster(answers) as stub:
+        arguments = ["groups", "describe", "readers", "-b", stub.bootstrap_servers]
+        result = CliRunner(catch_exceptions=False).invoke(cli, arguments)
+    assert result.exit_code == 0, result.output
+    assert [line.split()[:5] for line in result.output.splitlines()[2:]] == [
+        ["orders", "0", "3", "10", "7"],
+        ["orders", "1", "3", "-", "-"],
+    ]
+
+
+def port_of(cluster: StubCluster) -> int:
+    return int(cluster.bootstrap_servers.rpartition(":")[2])
