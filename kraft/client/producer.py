@@ -104,6 +104,8 @@ class Producer:
     async def send(self, records: Sequence[KeyValue]) -> None:
         """Send keys and values. Return when they are acknowledged (with acks=0, when they are sent).
 
+        A batch that is larger than the topic allows (``max.message.bytes``) is split, as by Kafka's producer.
+
         Raises:
             KafkaError: a leader refused a batch. The records before it are stored; those after it were not sent.
             GaveUp: no leader acknowledged a batch within ``delivery_timeout_s``.
@@ -114,13 +116,15 @@ class Producer:
         for key, value in records:
             by_partition.setdefault(self.choose(key), []).append((key, value, ()))
         for partition, chosen in sorted(by_partition.items()):
-            await self._send_batch(partition, chosen)
+            await self._send_in_order(partition, chosen)
 
     async def send_to(self, partition: int, records: Sequence[Outgoing]) -> None:
-        """Send records to one partition, as one batch. Raises as ``send``, and KafkaError for an unknown partition."""
+        """Send records to one partition, as one batch if the topic allows its size. Raises as ``send``, and KafkaError
+        for an unknown partition.
+        """
         self._check_partition(partition)
         self._round += 1
-        await self._send_batch(partition, records)
+        await self._send_in_order(partition, records)
 
     def choose(self, key: bytes | None) -> int:
         """Return the partition of a key. Without a key it is the same until the next batch is sent."""
@@ -140,6 +144,24 @@ class Producer:
         answer: InitProducerIdResponse = await self._cluster.request(request)
         check(answer.error_code)
         return answer
+
+    async def _send_in_order(self, partition: int, chosen: Sequence[Outgoing]) -> None:
+        """Send records as one batch. Halve a batch of several records that is too large, as Kafka's
+        ``Sender.completeBatch`` does.
+
+        The leader appended nothing of the refused batch, so its first half begins at the same sequence number.
+        """
+        try:
+            await self._send_batch(partition, chosen)
+        except KafkaError as error:
+            # If an earlier attempt may have stored the whole batch, a half would be neither new nor a duplicate.
+            if error.code is not ErrorCode.MESSAGE_TOO_LARGE or len(chosen) < 2 or self.uncertain:
+                raise
+        else:
+            return
+        middle = len(chosen) // 2
+        await self._send_in_order(partition, chosen[:middle])
+        await self._send_in_order(partition, chosen[middle:])
 
     async def _send_batch(self, partition: int, chosen: Sequence[Outgoing]) -> None:
         if self.uncertain:  # else the next batch would reuse their sequence numbers and look like a duplicate

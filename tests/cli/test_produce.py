@@ -140,6 +140,16 @@ def test_a_refused_batch_is_reported_with_the_stored_records(topic: str, bootstr
     assert error.startswith("Error: MESSAGE_TOO_LARGE: ")
 
 
+def test_lines_that_fit_alone_are_stored(topic: str, bootstrap: str) -> None:
+    """All lines of one read are a batch. ``max.message.bytes`` limits a batch, and Kafka's producer splits it then."""
+    kraft("topics", "alter", topic, "-b", bootstrap, "--config", "max.message.bytes=1000")
+    lines = "".join(f"{number:0100}\n" for number in range(100))
+    result = CliRunner().invoke(cli, command("produce", topic, bootstrap)[2:], input=lines)
+    assert (result.exit_code, result.stderr) == (0, f"Produced 100 records to {topic}.\n")
+    consume = [*command("consume", topic, bootstrap)[2:], "--from-beginning", "--max-messages", "100"]
+    assert CliRunner().invoke(cli, consume).output == lines
+
+
 async def test_produce_and_consume_outlive_a_leader(tmp_path: Path) -> None:
     async with cluster_in(tmp_path, QUICK_LEASES) as brokers:
         leader, servers = await lead_a_topic(brokers), servers_of(brokers)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -17,6 +19,7 @@ from kraft.client.retry import GaveUp
 from kraft.messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 from kraft.messages.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kraft.messages.registry import ApiKey
+from kraft.testing import EmbeddedCluster
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.client.talk import TOPIC, lead_a_topic, relayed_node, values
 from tests.support.trio_cluster import QUICK_LEASES, cluster_in
@@ -55,9 +58,9 @@ async def test_records_without_an_acknowledgement_are_uncertain() -> None:
 
 @attrs.frozen
 class Refusing:
-    """A cluster, and the connection to its only broker, whose response to each Produce is ``code``."""
+    """A cluster, and the connection to its only broker, whose responses to Produce have the next of ``codes``."""
 
-    code: ErrorCode
+    codes: Iterator[ErrorCode]
 
     async def topic(self, name: str, *, create: bool) -> MetadataResponseTopic:
         return MetadataResponseTopic(name=name, partitions=[MetadataResponsePartition()])
@@ -72,7 +75,7 @@ class Refusing:
         return 9
 
     async def request(self, message: object, version: int) -> ProduceResponse:
-        answer = PartitionProduceResponse(index=0, error_code=self.code, base_offset=-1)
+        answer = PartitionProduceResponse(index=0, error_code=next(self.codes), base_offset=-1)
         return ProduceResponse([TopicProduceResponse(TOPIC, partition_responses=[answer])])
 
 
@@ -92,7 +95,8 @@ async def test_records_are_uncertain_after_an_error_that_may_follow_an_append(
     """Apache's leader returns NOT_LEADER_OR_FOLLOWER both before an append and for a pending Produce whose leadership
     ends (``Partition.checkEnoughReplicasReachOffset``). A storage error may come after a part of the write.
     """
-    producer = Producer(cast(Cluster, Refusing(code)), TOPIC, acks=1, delivery_timeout_s=1.0)
+    cluster = cast(Cluster, Refusing(itertools.repeat(code)))
+    producer = Producer(cluster, TOPIC, acks=1, delivery_timeout_s=1.0)
     await producer.start()
     with pytest.raises(GaveUp):
         await producer.send([(None, b"a"), (None, b"b")])
@@ -109,6 +113,45 @@ async def test_a_batch_that_the_leader_refuses_is_not_uncertain() -> None:
         assert (producer.stored, producer.uncertain) == (0, 0)
         await producer.send([(None, b"small")])
         assert producer.stored == 1
+
+
+@pytest.mark.kraft(topics={TOPIC: 1}, settings={"message.max.bytes": "500"})
+@pytest.mark.parametrize("acks", [ALL_REPLICAS, 1])
+async def test_a_batch_that_is_too_large_is_split(kraft_cluster: EmbeddedCluster, acks: int) -> None:
+    """``Sender.completeBatch``: "If the batch is too large, we split the batch and send the split batches again"."""
+    sent = [b"%02d" % number * 50 for number in range(21)]
+    async with open_cluster(kraft_cluster.bootstrap_servers) as cluster:
+        producer = Producer(cluster, TOPIC, acks=acks)
+        await producer.start()
+        await producer.send([(None, value) for value in sent])
+        await producer.send([(None, b"after")])
+        assert (producer.stored, producer.uncertain) == (22, 0)
+        assert await values(cluster, 22) == [*sent, b"after"]
+
+
+@pytest.mark.kraft(topics={TOPIC: 1}, settings={"message.max.bytes": "500"})
+async def test_a_record_that_is_too_large_ends_the_batch_before_it(kraft_cluster: EmbeddedCluster) -> None:
+    """``Producer.send``: "The records before it are stored; those after it were not sent"."""
+    async with open_cluster(kraft_cluster.bootstrap_servers) as cluster:
+        producer = Producer(cluster, TOPIC)
+        await producer.start()
+        with pytest.raises(KafkaError) as refused:
+            await producer.send([(None, value) for value in (b"a", b"b", bytes(600), b"c")])
+        assert refused.value.code == ErrorCode.MESSAGE_TOO_LARGE
+        assert (producer.stored, producer.uncertain) == (2, 0)
+        await producer.send([(None, b"d")])
+        assert await values(cluster, 3) == [b"a", b"b", b"d"]
+
+
+async def test_a_batch_that_may_be_stored_is_not_split(autojump_clock: object) -> None:
+    """KIP-98: the leader knows a batch that it has by its first and its last sequence number. A half has others."""
+    codes = [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.MESSAGE_TOO_LARGE]
+    producer = Producer(cast(Cluster, Refusing(iter(codes))), TOPIC, acks=1)
+    await producer.start()
+    with pytest.raises(KafkaError) as refused:
+        await producer.send([(None, b"a"), (None, b"b")])
+    assert refused.value.code == ErrorCode.MESSAGE_TOO_LARGE
+    assert (producer.stored, producer.uncertain) == (0, 2)
 
 
 async def test_a_partition_that_does_not_exist() -> None:
