@@ -6,6 +6,7 @@ import click
 
 from kraft.cli.options import Servers, run, servers_options
 from kraft.client.cluster import Cluster, check
+from kraft.config.listeners import MAX_NODE_ID
 from kraft.messages.describe_cluster_response import DescribeClusterResponse
 from kraft.messages.unregister_broker_request import UnregisterBrokerRequest
 
@@ -55,7 +56,9 @@ def list_endpoints_command(servers: Servers, include_fenced_brokers: bool) -> No
 
 @command.command("unregister")
 @servers_options
-@click.option("-i", "--id", "broker_id", type=click.IntRange(0), required=True, help="The id of the broker.")
+@click.option(
+    "-i", "--id", "broker_id", type=click.IntRange(0, MAX_NODE_ID), required=True, help="The id of the broker."
+)
 def unregister_command(servers: Servers, broker_id: int) -> None:
     """Unregister a broker that will not come back.
 

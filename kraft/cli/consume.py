@@ -13,9 +13,11 @@ from kraft.cli.output import json_field, print_json
 from kraft.client.cluster import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Cluster
 from kraft.client.consumer import Consumer
 from kraft.client.offsets import commit_offsets, committed_offsets
+from kraft.records.batch import MAX_OFFSET
 from kraft.records.record import Record
 
 POLL_S = 0.5
+_MAX_DIGITS = len(str(MAX_OFFSET))
 _START = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
 
 
@@ -91,8 +93,10 @@ def _parse_start(offset: str | None, partition: int | None, from_beginning: bool
         raise click.UsageError("--offset needs --partition.")
     if offset in _START:
         return _START[offset]
-    if not (offset.isascii() and offset.isdigit() and len(offset) <= 19):
+    if not (offset.isascii() and offset.isdigit()):
         raise click.UsageError("--offset must be a number, earliest or latest.")
+    if len(offset) > _MAX_DIGITS or int(offset) > MAX_OFFSET:
+        raise click.UsageError(f"--offset must be at most {MAX_OFFSET}.")
     return int(offset)
 
 

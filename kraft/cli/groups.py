@@ -14,6 +14,7 @@ from kraft.client.groups import SHARE, GroupDescription, MemberDescription, desc
 from kraft.client.offsets import commit_offsets, committed_offsets
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.list_groups_request import ListGroupsRequest
+from kraft.records.batch import MAX_OFFSET
 from kraft.wire.errors import ErrorCode, KafkaError
 
 
@@ -132,7 +133,7 @@ def delete_command(groups: tuple[str, ...], bootstrap: str) -> None:
 @click.option("--partition", type=click.IntRange(0), help="Only this partition.")
 @click.option("--to-earliest", "target", flag_value=EARLIEST_TIMESTAMP, type=int, help="Read all records again.")
 @click.option("--to-latest", "target", flag_value=LATEST_TIMESTAMP, type=int, help="Read only new records.")
-@click.option("--to-offset", "offset", type=click.IntRange(0), help="Continue at this offset.")
+@click.option("--to-offset", "offset", type=click.IntRange(0, MAX_OFFSET), help="Continue at this offset.")
 @click.option("--dry-run", is_flag=True, help="Show the new offsets, and commit nothing.")
 def reset_offsets_command(
     group: str,

@@ -12,7 +12,7 @@ from kraft.cli.output import print_columns, print_json
 from kraft.client.cluster import TIMEOUT_MS, Cluster, check
 from kraft.config.describe import ConfigSource
 from kraft.config.properties import parse_overrides
-from kraft.config.setting import ConfigError
+from kraft.config.setting import INT_MAX, SHORT_MAX, ConfigError
 from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
 from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest
@@ -27,6 +27,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 _TOPIC = 2  # resource type
 _SET, _DELETE = 0, 1  # config operations
+_PARTITIONS = click.IntRange(1, INT_MAX)
 
 _configs_option = click.option(
     "--config", "configs", multiple=True, metavar="KEY=VALUE", help="A topic setting. May be repeated."
@@ -59,10 +60,10 @@ def list_command(bootstrap: str, as_json: bool, exclude_internal: bool) -> None:
 @command.command("create")
 @click.argument("name")
 @bootstrap_option
-@click.option("--partitions", type=click.IntRange(1), default=None, help="Default: the cluster's num.partitions.")
+@click.option("--partitions", type=_PARTITIONS, default=None, help="Default: the cluster's num.partitions.")
 @click.option(
     "--replication-factor",
-    type=click.IntRange(1),
+    type=click.IntRange(1, SHORT_MAX),
     default=None,
     help="Default: the cluster's default.replication.factor.",
 )
@@ -118,7 +119,7 @@ def delete_command(names: tuple[str, ...], bootstrap: str) -> None:
 @command.command("alter")
 @click.argument("name")
 @bootstrap_option
-@click.option("--partitions", type=click.IntRange(1), help="The new number of partitions; it can only grow.")
+@click.option("--partitions", type=_PARTITIONS, help="The new number of partitions; it can only grow.")
 @_configs_option
 @click.option(
     "--delete-config", "removed", multiple=True, metavar="KEY", help="A topic setting to reset to its default."

@@ -26,6 +26,7 @@ from kraft.client.transaction_admin import (
     replicated_places,
 )
 from kraft.client.transactions import TransactionalProducer
+from kraft.config.setting import LONG_MAX
 from kraft.messages.describe_producers_response import ProducerState
 
 _MINUTE_MS = 60_000
@@ -43,7 +44,12 @@ def command() -> None:
 
 @command.command("list")
 @bootstrap_option
-@click.option("--duration-filter", type=int, default=-1, help="Only transactions open for more milliseconds than this.")
+@click.option(
+    "--duration-filter",
+    type=click.IntRange(-1, LONG_MAX),
+    default=-1,
+    help="Only transactions open for more milliseconds than this.",
+)
 @click.option("--transactional-id-pattern", metavar="REGEX", help="Only transactional ids that match.")
 @json_option
 def list_command(bootstrap: str, duration_filter: int, transactional_id_pattern: str | None, as_json: bool) -> None:

@@ -28,9 +28,10 @@ from cattrs.gen import make_dict_structure_fn, override
 Value = bool | int | float | str | tuple[str, ...] | None
 T = TypeVar("T")
 
+SHORT_MAX = 2**15 - 1
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
-_LIMITS = {"SHORT": 2**15, "INT": 2**31, "LONG": 2**63}
+_LIMITS = {"SHORT": SHORT_MAX + 1, "INT": INT_MAX + 1, "LONG": LONG_MAX + 1}
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _DOUBLE = re.compile(r"[+-]?([0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})([eE][+-]?[0-9]{1,4})?")
 _COMMA = re.compile(r"\s*,\s*")

@@ -252,11 +252,20 @@ def test_a_refusal_of_the_cluster_is_one_line(run: Run, arguments: list[str], wh
         (["consume", "t", "--offset", "1"], "--offset needs --partition."),
         (["consume", "t", "--offset", "x", "--partition", "0"], "--offset must be a number, earliest or latest."),
         (["groups", "reset-offsets", "g", "--topic", "t"], "Give one of --to-earliest"),
+        (["topics", "create", "t", "--partitions", "2147483648"], "2147483648 is not in the range"),
+        (["topics", "create", "t", "--replication-factor", "32768"], "32768 is not in the range"),
+        (["topics", "alter", "t", "--partitions", "2147483648"], "2147483648 is not in the range"),
+        (["cluster", "unregister", "-i", "2147483648"], "2147483648 is not in the range"),
+        (["consume", "t", "--partition", "0", "--offset", str(2**63)], f"--offset must be at most {2**63 - 1}."),
+        (["consume", "t", "--partition", "0", "--offset", "9" * 5000], f"--offset must be at most {2**63 - 1}."),
+        (["groups", "reset-offsets", "g", "--topic", "t", "--to-offset", str(2**63)], f"{2**63} is not in the range"),
+        (["transactions", "list", "--duration-filter", str(2**63)], f"{2**63} is not in the range"),
         (["topics", "list", "-b", "nonsense"], "Value must be host:port"),
         (["topics", "list", "-b", " ,"], "Value must name a server, as host:port"),
     ],
 )
 def test_wrong_usage_is_reported_before_a_connection_is_opened(arguments: list[str], why: str) -> None:
+    """docs/tools.md: "It never prints a traceback". The encoder raises struct.error for a number beyond its type."""
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code != 0
     assert why in result.output
