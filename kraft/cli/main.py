@@ -53,6 +53,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line. A failure is one line on standard error and exit status 1, as in Kafka's tools."""
+    if sys.stdout is None:  # standard output was closed before the interpreter started
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     try:
         status = cli.main(prog_name="kraft", standalone_mode=False)
         sys.stdout.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import uuid
@@ -305,6 +306,24 @@ def test_a_failure_is_never_a_traceback(cluster: str, arguments: list[str], why:
     with open("/dev/full", "wb") as full:
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stderr) == (1, f"Error: {why}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "errors"),
+    [
+        (["--version"], 0, ""),
+        (["topics", "list"], 0, ""),
+        (["dump-log", "--files", "no-such.log"], 1, "Error: no-such.log: No such file or directory\n"),
+    ],
+)
+def test_a_closed_standard_output_discards_the_output(
+    cluster: str, arguments: list[str], status: int, errors: str
+) -> None:
+    """``kraft topics list >&-``: Python has no ``sys.stdout`` then. Kafka's tools ignore a failed print, too."""
+    server = ["-b", cluster] if arguments[0] == "topics" else []
+    line = shlex.join([sys.executable, "-m", "kraft", *arguments, *server]) + " >&-"
+    ended = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (status, errors)
 
 
 def test_a_reader_that_goes_away_ends_the_consumer_quietly(cluster: str, run: Run, topic: str) -> None:
