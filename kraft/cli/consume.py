@@ -28,7 +28,9 @@ _START = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
 @click.option("--partition", type=click.IntRange(0), help="Only this partition.")
 @click.option("--offset", metavar="NUMBER|earliest|latest", help="Begin at this offset; needs --partition.")
 @click.option(
-    "--group", help="Begin at this group's committed offsets, and commit to it. The group must have no members."
+    "--group",
+    help="Begin at this group's committed offsets, unless --offset is given, and commit to it. The group must have no "
+    "members.",
 )
 @click.option("--max-messages", type=click.IntRange(1), help="Stop after this many records.")
 @click.option("--timeout", type=click.FloatRange(0), metavar="SECONDS", help="Stop after this time without a record.")
@@ -65,7 +67,9 @@ def command(
 
     async def operate(cluster: Cluster) -> None:
         consumer = Consumer(cluster, topic)
-        committed = {} if group is None else (await committed_offsets(cluster, group)).get(topic, {})
+        # An offset on the command line goes before that of the group: the user may want to read records again.
+        resumed = group if offset is None else None
+        committed = {} if resumed is None else (await committed_offsets(cluster, resumed)).get(topic, {})
         await consumer.start(start, partitions=None if partition is None else [partition], positions=committed)
         last_s = trio.current_time()
         while printer.count < left and (idle_s := trio.current_time() - last_s) < idle_timeout_s:

@@ -160,6 +160,17 @@ def test_a_group_is_resumed_described_moved_and_deleted(run: Run, topic: str, na
     assert "Error: " in gone.output
 
 
+@pytest.mark.parametrize(("offset", "expected"), [("1", "b\n"), ("earliest", "a\n")])
+def test_an_offset_goes_before_that_of_the_group(run: Run, topic: str, name: str, offset: str, expected: str) -> None:
+    """``--group``: "Begin at this group's committed offsets, unless --offset is given, and commit to it"."""
+    run("produce", topic, "--partition", "0", text="a\nb\nc\n")
+    consume = ("consume", topic, "--group", f"{name}-group", "--partition", "0", "--max-messages", "1")
+    run("groups", "reset-offsets", f"{name}-group", "--topic", topic, "--to-offset", "2", "--partition", "0")
+    assert run(*consume, "--offset", offset).output == expected
+    after = 2 if offset == "1" else 1
+    assert run(*consume).output == "abc"[after] + "\n", "the group continues after the record that was read"
+
+
 def test_groups_of_the_newer_types(tmp_path: Path) -> None:
     """KIP-848 and KIP-932: DescribeGroups knows neither type."""
     with running_node(tmp_path / "1", share_coordinator_state_topic_replication_factor="1") as node:
