@@ -59,7 +59,7 @@ async def embedded_node(
     """Run a node in the caller's event loop. ``topics`` (partitions by name) are created before the block begins.
 
     Resource handling: when the block ends, the node stops under control, and its directory is removed. If the block
-    fails, the node is cancelled.
+    fails, the node is cancelled, and the block's own exception is raised.
 
     Error handling: raises ConfigError for an invalid setting, KafkaError if a topic cannot be created.
     """
@@ -69,14 +69,38 @@ async def embedded_node(
         format_directories(config, cluster_id, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
         with open_directories(config) as directories:
             node = Node(config, directories)
-            async with trio.open_nursery() as nursery:
-                bound: Bound = await nursery.start(node.run, name="embedded node")
-                client = next(iter(bound.broker.values()))
-                controller = next(iter(bound.controller.values()))
-                if topics:
-                    await _create(client.host, client.port, topics)
-                yield EmbeddedNode(f"{client.host}:{client.port}", cluster_id, f"{controller.host}:{controller.port}")
-                node.stopping.set()
+            failure: BaseException | None = None
+            raised: BaseException | None = None
+            try:
+                async with trio.open_nursery() as nursery:
+                    bound: Bound = await nursery.start(node.run, name="embedded node")
+                    client = next(iter(bound.broker.values()))
+                    controller = next(iter(bound.controller.values()))
+                    servers = f"{client.host}:{client.port}"
+                    if topics:
+                        await _create(client.host, client.port, topics)
+                    try:
+                        yield EmbeddedNode(servers, cluster_id, f"{controller.host}:{controller.port}")
+                    except BaseException as error:
+                        raised = error
+                        raise
+                    node.stopping.set()
+            except BaseExceptionGroup as group:
+                failure = _bare(group, raised)
+            if failure is not None:  # not in the handler, which would change the cause and the context of the error
+                raise failure
+
+
+def _bare(failure: BaseExceptionGroup, raised: BaseException | None) -> BaseException:
+    """Return the error inside exception groups of one, which nurseries wrap around it. A block that ``raised`` a group
+    itself, from a nursery of its own, gets that group.
+    """
+    bare: BaseException = failure
+    while isinstance(bare, BaseExceptionGroup) and len(bare.exceptions) == 1:
+        bare = bare.exceptions[0]
+        if isinstance(raised, BaseExceptionGroup):
+            break
+    return bare
 
 
 async def _create(host: str, port: int, topics: Mapping[str, int]) -> None:
@@ -152,7 +176,7 @@ class EmbeddedCluster:
         try:
             trio.run(self._main)
         except BaseException as failure:  # noqa: ASYNC103 - handed over to the thread that waits
-            self._failure = _bare(failure)
+            self._failure = failure
         finally:
             self._ready.set()
 
@@ -163,10 +187,3 @@ class EmbeddedCluster:
             self._node = node
             self._ready.set()
             await self._stop.wait()
-
-
-def _bare(failure: BaseException) -> BaseException:
-    """Return the error inside exception groups of one, which nurseries wrap around it."""
-    while isinstance(failure, BaseExceptionGroup) and len(failure.exceptions) == 1:
-        failure = failure.exceptions[0]
-    return failure

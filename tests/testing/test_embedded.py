@@ -62,6 +62,39 @@ def test_a_failed_block_ends_the_node_too() -> None:
         _ = cluster.bootstrap_servers
 
 
+async def test_a_cancelled_block_ends_the_node_too() -> None:
+    with trio.move_on_after(60) as scope:
+        async with embedded_node():
+            scope.cancel()
+            await trio.lowlevel.checkpoint()
+    assert scope.cancelled_caught
+
+
+async def test_a_failed_block_raises_its_own_exception() -> None:
+    """``embedded_node``: "the block's own exception is raised"."""
+    cause = KeyError("why")
+    with pytest.raises(ZeroDivisionError) as raised:
+        async with embedded_node():
+            raise ZeroDivisionError from cause
+    assert raised.value.__cause__ is cause
+
+
+async def test_a_topic_that_cannot_be_created_is_an_error_in_its_own_loop() -> None:
+    """``embedded_node``: "raises ConfigError for an invalid setting, KafkaError if a topic cannot be created"."""
+    with pytest.raises(KafkaError, match=r"no/slashes"):
+        async with embedded_node(topics={"no/slashes": 1}):
+            pass
+
+
+@pytest.mark.parametrize("errors", [[ZeroDivisionError()], [ZeroDivisionError(), KeyError()]])
+async def test_a_group_that_the_block_raises_stays_this_group(errors: list[Exception]) -> None:
+    """``embedded_node``: "the block's own exception is raised". A nursery in the block may have made it."""
+    with pytest.raises(ExceptionGroup) as raised:
+        async with embedded_node():
+            raise ExceptionGroup("of the block", errors)
+    assert (raised.value.message, list(raised.value.exceptions)) == ("of the block", errors)
+
+
 def test_a_bad_setting_is_raised_where_the_cluster_is_started() -> None:
     with pytest.raises(ConfigError, match=r"num\.partitions"), EmbeddedCluster(settings={"num.partitions": "many"}):
         pass
