@@ -117,7 +117,8 @@ class EmbeddedCluster:
     """A cluster of one node in its own thread, for synchronous programs.
 
     Use it as a context manager. ``topics`` and ``settings`` are those of :func:`embedded_node`. ``__enter__`` raises
-    the error of a failed start.
+    the error of a failed start, and TimeoutError after START_TIMEOUT_S. Neither leaves a thread, a port or a directory
+    behind.
     """
 
     def __init__(self, topics: Mapping[str, int] | None = None, settings: Mapping[str, str] | None = None) -> None:
@@ -128,6 +129,8 @@ class EmbeddedCluster:
         self._ready = threading.Event()
         self._stop: trio.Event | None = None
         self._token: trio.lowlevel.TrioToken | None = None
+        self._scope = trio.CancelScope()
+        self._is_given_up = False
         self._thread = threading.Thread(target=self._run, name="kraft cluster", daemon=True)
 
     @property
@@ -151,11 +154,26 @@ class EmbeddedCluster:
 
     def __enter__(self) -> EmbeddedCluster:
         self._thread.start()
-        if not self._ready.wait(START_TIMEOUT_S):
-            raise TimeoutError(f"the embedded cluster was not ready within {START_TIMEOUT_S} s")
+        try:
+            if not self._ready.wait(START_TIMEOUT_S):
+                raise TimeoutError(f"the embedded cluster was not ready within {START_TIMEOUT_S} s")
+        except BaseException:  # also Ctrl-C
+            self._give_up()
+            raise
         if self._failure is not None:
             raise self._failure
         return self
+
+    def _give_up(self) -> None:
+        """Cancel the start, for no ``__exit__`` will. Wait at most STOP_TIMEOUT_S for the end of the thread, which
+        frees the ports and removes the directory.
+        """
+        self._is_given_up = True  # read by the thread after it has set the token
+        if self._token is not None:
+            with contextlib.suppress(trio.RunFinishedError):
+                self._token.run_sync_soon(self._scope.cancel)
+        self._thread.join(STOP_TIMEOUT_S)
+        self._node = None
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
@@ -183,7 +201,10 @@ class EmbeddedCluster:
     async def _main(self) -> None:
         self._token = trio.lowlevel.current_trio_token()
         self._stop = trio.Event()
-        async with embedded_node(self._topics, self._settings) as node:
-            self._node = node
-            self._ready.set()
-            await self._stop.wait()
+        with self._scope:
+            if self._is_given_up:
+                self._scope.cancel()
+            async with embedded_node(self._topics, self._settings) as node:
+                self._node = node
+                self._ready.set()
+                await self._stop.wait()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,28 @@ def test_two_clusters_at_once_are_two_clusters() -> None:
         assert left.cluster_id != right.cluster_id
         assert trio.run(partitions_of, left.bootstrap_servers, "left") == 1
         assert trio.run(partitions_of, right.bootstrap_servers, "left") == 0
+
+
+@pytest.mark.parametrize("start_timeout_s", [0, 0.5], ids=["at once", "while topics are created"])
+def test_a_start_that_takes_too_long_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start_timeout_s: float
+) -> None:
+    """``EmbeddedCluster``: "Neither leaves a thread, a port or a directory behind"."""
+
+    async def never_created(host: str, port: int, topics: Mapping[str, int]) -> None:
+        await trio.sleep_forever()
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("kraft.testing.embedded._create", never_created)
+    monkeypatch.setattr("kraft.testing.embedded.START_TIMEOUT_S", start_timeout_s)
+    open_before = set(os.listdir("/proc/self/fd"))
+    threads_before = set(threading.enumerate())
+    with pytest.raises(TimeoutError, match="was not ready within"), EmbeddedCluster({"orders": 3}):
+        pass
+    assert not list(tmp_path.iterdir())
+    assert not [each for each in set(threading.enumerate()) - threads_before if each.name == "kraft cluster"]
+    gc.collect()  # ``Node.run``: "A cancelled node closes nothing properly"
+    eventually(lambda: len(os.listdir("/proc/self/fd")) <= len(open_before))
 
 
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
