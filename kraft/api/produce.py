@@ -36,6 +36,7 @@ import trio
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.api.transactional_writes import ADDING_VERSION, Unverified, unverified, verify
+from kraft.broker.leadership import Leadership
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import (
     BatchIndexAndErrorMessage,
@@ -189,10 +190,13 @@ async def _last_named(topics: list[TopicProduceData]) -> tuple[_Named, bool]:
 
 @attrs.frozen
 class _UncommittedAppend:
-    """The response for one partition, which holds once everything below ``end_offset`` is committed."""
+    """The response for one partition, which holds once everything below ``end_offset`` is committed in
+    ``leadership``.
+    """
 
     answer: PartitionProduceResponse
     partition: HostedPartition
+    leadership: Leadership | None
     end_offset: int
 
 
@@ -263,7 +267,7 @@ class _Produced:
             refused = KafkaError(ErrorCode.REQUEST_TIMED_OUT)
             with trio.move_on_at(deadline):
                 try:
-                    await each.partition.committed(each.end_offset)
+                    await each.partition.committed(each.end_offset, each.leadership)
                 except KafkaError as failure:
                     refused = failure.anew()
                 else:
@@ -280,7 +284,8 @@ class _Produced:
         if partition.log.must_flush:
             self.unflushed.append((answer, partition))
         if self._acks == ACKS_ALL and partition.high_watermark <= appended.last_offset:
-            self.uncommitted.append(_UncommittedAppend(answer, partition, appended.last_offset + 1))
+            leadership, end_offset = partition.leadership, appended.last_offset + 1
+            self.uncommitted.append(_UncommittedAppend(answer, partition, leadership, end_offset))
 
     def _refuse(
         self, answer: PartitionProduceResponse, topic: str, partition: HostedPartition | None, failure: Exception

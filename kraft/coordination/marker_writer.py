@@ -102,6 +102,7 @@ class MarkerWriter:
                 return result
             await self.replicas.make_ids_durable([partition])
             appended = await partition.append_marker(marker.producer_id, marker.producer_epoch, end, self.clock)
+            leadership = partition.leadership  # which may end during the flush
             await self.replicas.flush_due([partition])
         except KafkaError as refused:
             result.error_code = _code(refused)
@@ -109,7 +110,8 @@ class MarkerWriter:
             logger.error("cannot append the end of a transaction to %s-%d: %s", topic, index, failure)
             result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
         else:
-            uncommitted.append(_UncommittedMarker(result, partial(partition.committed, appended.last_offset + 1)))
+            committed = partial(partition.committed, appended.last_offset + 1, leadership)
+            uncommitted.append(_UncommittedMarker(result, committed))
         return result
 
 

@@ -318,14 +318,16 @@ class HostedPartition:
         for watcher in watchers:
             watcher.set()
 
-    async def committed(self, offset: int) -> None:
-        """Return once everything below ``offset``, which is in the log, is committed. The caller bounds the wait.
+    async def committed(self, offset: int, leadership: Leadership | None) -> None:
+        """Return once everything below ``offset``, which ``leadership`` has appended, is committed. The caller bounds
+        the wait.
 
         Raises:
-            KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first, NOT_ENOUGH_REPLICAS_AFTER_APPEND if
-                fewer replicas than ``min.insync.replicas`` are in sync by then.
+            KafkaError: NOT_LEADER_OR_FOLLOWER if ``leadership`` has ended, or ends first: another leader may have
+                truncated the records, and a later leadership may have others at their offsets.
+                NOT_ENOUGH_REPLICAS_AFTER_APPEND if fewer replicas than ``min.insync.replicas`` are in sync by then.
         """
-        leadership = await self._until(lambda leadership: self.high_watermark >= offset)
+        leadership = await self._until(lambda leadership: self.high_watermark >= offset, leadership)
         if len(leadership.maximal_isr) < leadership.min_isr:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
@@ -336,7 +338,7 @@ class HostedPartition:
             KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first.
         """
         end_offset = self.log.log_end_offset
-        await self._until(lambda leadership: self.high_watermark >= end_offset)
+        await self._until(lambda leadership: self.high_watermark >= end_offset, self.leadership)
 
     async def committed_or_stalled(self, offset: int) -> None:
         """Return once everything below ``offset`` is committed, or will not be for now: below ``min.insync.replicas``
@@ -345,7 +347,7 @@ class HostedPartition:
         Raises:
             KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first.
         """
-        await self._until(lambda its: self.high_watermark >= offset or len(its.isr) < its.min_isr)
+        await self._until(lambda its: self.high_watermark >= offset or len(its.isr) < its.min_isr, self.leadership)
 
     async def deleted(self, offset: int) -> int:
         """Return the low watermark once every live replica's log begins at ``offset`` or later. The caller bounds the
@@ -358,13 +360,12 @@ class HostedPartition:
         def low_watermark(leadership: Leadership) -> int:
             return leadership.low_watermark(self.log.log_start_offset)
 
-        return low_watermark(await self._until(lambda leadership: low_watermark(leadership) >= offset))
+        return low_watermark(await self._until(lambda its: low_watermark(its) >= offset, self.leadership))
 
-    async def _until(self, condition: Callable[[Leadership], bool]) -> Leadership:
-        """Wait until ``condition`` is true of the present leadership, and return this. Raises KafkaError
-        NOT_LEADER_OR_FOLLOWER if it ends first.
+    async def _until(self, condition: Callable[[Leadership], bool], leadership: Leadership | None) -> Leadership:
+        """Wait until ``condition`` is true of ``leadership``, and return this. Raises KafkaError
+        NOT_LEADER_OR_FOLLOWER if it has ended, or ends first.
         """
-        leadership = self.leadership
         while leadership is not None and self.leadership is leadership:
             if condition(leadership):
                 return leadership

@@ -11,12 +11,17 @@ from pathlib import Path
 import attrs
 import pytest
 import trio
+import trio.testing
 
 from kraft.api.produce import at_broker
+from kraft.broker.leadership import FollowerFetched
+from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import ProduceResponse
 from kraft.records.batch import TimestampType, checksum, parse_header
 from kraft.records.compression import Compression
+from kraft.replication.partition import HostedPartition
+from kraft.replication.replicas import Replicas
 from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.rpc.client import Connection, connect
 from kraft.storage import segment
@@ -26,7 +31,7 @@ from kraft.testing import EmbeddedCluster, embedded_node
 from kraft.wire.errors import ErrorCode
 from kraft.world.dial import dial_by_tcp
 from kraft.world.transport import Transport
-from tests.support.held import TOPIC, broker_in, leader_in, serving
+from tests.support.held import TOPIC, TOPIC_ID, broker_in, leader_in, serving
 from tests.support.nodes import connected
 from tests.support.steps import steps_of_this_task
 from tests.support.talk import batch, create, end_offset, fetch, produce, produce_request, topic_id_of, values
@@ -413,3 +418,49 @@ async def test_flush_messages_leaves_the_event_loop_to_others(
                 each.log.config = attrs.evolve(each.log.config, flush_messages=2)
         assert threading.get_ident() not in flushed_in
         assert [each.log.recovery_point for each in broker.replicas.all()] == [2] * count
+
+
+@pytest.mark.parametrize("flush_messages", [1 << 40, 1], ids=["during the commit", "during the flush"])
+async def test_records_that_another_leader_truncated_are_not_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flush_messages: int
+) -> None:
+    """``DelayedProduce`` looks at every pending partition when its leadership ends, and answers
+    NOT_LEADER_OR_FOLLOWER. Other records at the offsets of the lost ones do not make them committed.
+    """
+    sound = Replicas.flush_due
+    is_flushed, may_go_on = trio.Event(), trio.Event()
+
+    async def flush_due(replicas: Replicas, partitions: list[HostedPartition]) -> None:
+        await sound(replicas, partitions)
+        is_flushed.set()
+        if flush_messages == 1:
+            await may_go_on.wait()
+
+    monkeypatch.setattr(Replicas, "flush_due", flush_due)
+    data = [PartitionProduceData(index, batch(b"a")) for index in range(2)]
+    message = ProduceRequest(None, -1, 60_000, [TopicProduceData(TOPIC, partition_data=data)])
+    info = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
+    responses = []
+    async with leader_in(tmp_path, 2, 1, 2) as broker, trio.open_nursery() as nursery:
+        await broker.replicas.make_ids_durable(broker.replicas.all())
+        kept, moved = broker.replicas.all()
+        for each in (kept, moved):
+            each.log.config = attrs.evolve(each.log.config, flush_messages=flush_messages)
+        reply = await at_broker(serving(broker.replicas), Request(0, 9, 0, "t", b"", 0, info), message)
+        assert isinstance(reply, Parked)
+
+        async def answer() -> None:
+            responses.append(await reply.wait())
+
+        nursery.start_soon(answer)
+        await is_flushed.wait()
+        await trio.testing.wait_all_tasks_blocked()
+        await broker.hear(PartitionChangeRecord(partition_id=1, topic_id=TOPIC_ID, leader=2))
+        moved.truncate_to(0, 0)
+        await broker.hear(PartitionChangeRecord(partition_id=1, topic_id=TOPIC_ID, leader=1, isr=[1]))
+        moved.append(bytearray(batch(b"another")), 0)
+        assert moved.high_watermark == 1
+        kept.fetched(0.0, FollowerFetched(2, 6, 1, 0))
+        may_go_on.set()
+    codes = [each.error_code for each in responses[0].responses[0].partition_responses]
+    assert codes == [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER]

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import os
 import struct
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
+import trio
+import trio.testing
 
+from kraft.broker.leadership import FollowerFetched
+from kraft.config.properties import from_mapping
+from kraft.coordination.marker_writer import MarkerWriter
 from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
+from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
+from kraft.messages.write_txn_markers_response import WriteTxnMarkersResponse
 from kraft.records.batch import iter_headers
 from kraft.rpc.client import Connection
 from kraft.storage.flush import Flush
 from kraft.testing import embedded_node
+from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode
 from tests.api.transactions import PRODUCER, READ_COMMITTED, UNVERIFIED, end, write
+from tests.support.held import TOPIC, TOPIC_ID, leader_in
 from tests.support.nodes import connected
 from tests.support.steps import steps_of_tasks
 from tests.support.talk import batch, create, fetch, list_offset, produce, records_in
@@ -123,3 +134,31 @@ async def test_a_late_marker_does_not_end_the_next_transaction(transaction_versi
         assert (await write(broker, "orders", b"next", epoch=4)).error_code == ErrorCode.NONE
         answer = await end(broker, "orders", epoch=4, version=2, transaction_version=transaction_version)
         assert answer == [code]
+
+
+async def test_a_marker_that_another_leader_truncated_is_not_committed(tmp_path: Path) -> None:
+    """``DelayedProduce`` answers NOT_LEADER_OR_FOLLOWER when a leadership ends. The coordinator then sends the marker
+    to the next leader. Other records at the offset of the lost marker do not make it committed.
+    """
+    response = WriteTxnMarkersResponse()
+    async with leader_in(tmp_path, 2, 1, 2) as broker, trio.open_nursery() as nursery:
+        await broker.replicas.make_ids_durable(broker.replicas.all())
+        kept, moved = broker.replicas.all()
+        config, clock = from_mapping(SETTINGS).config, broker.replicas.world.clock
+        writer = MarkerWriter(config, broker.replicas, cast(Any, None), clock)
+        topic = WritableTxnMarkerTopic(TOPIC, [0, 1])
+        message = WriteTxnMarkersRequest([WritableTxnMarker(PRODUCER, 0, True, [topic])])
+
+        async def write() -> None:
+            response.markers += (await writer.write(message)).markers
+
+        nursery.start_soon(write)
+        await trio.testing.wait_all_tasks_blocked()
+        await broker.hear(PartitionChangeRecord(partition_id=1, topic_id=TOPIC_ID, leader=2))
+        moved.truncate_to(0, 0)
+        await broker.hear(PartitionChangeRecord(partition_id=1, topic_id=TOPIC_ID, leader=1, isr=[1]))
+        moved.append(bytearray(batch(b"another")), 0)
+        assert moved.high_watermark == 1
+        kept.fetched(0.0, FollowerFetched(2, 6, 1, 0))
+    codes = [each.error_code for each in response.markers[0].topics[0].partitions]
+    assert codes == [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER]
