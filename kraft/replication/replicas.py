@@ -418,7 +418,8 @@ class Replicas:
         while gone:
             several = gone[:_RENAMED_AT_ONCE]
             where = [(self.opener.directory_of(each.log), each.name, self.world.new_uuid()) for each in several]
-            self.retired += await self.world.in_thread(_retire, where)
+            renamed = await self.world.in_thread(_retire, where)
+            self.retired.extend(renamed)  # with +=, the list from before the await would take its place
             del gone[:_RENAMED_AT_ONCE]
 
     def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:

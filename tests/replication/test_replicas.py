@@ -16,6 +16,7 @@ import trio
 import trio.testing
 
 from kraft.broker.leadership import FollowerFetched
+from kraft.config.properties import from_mapping
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
@@ -23,7 +24,9 @@ from kraft.messages.fence_broker_record import FenceBrokerRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metadata.image import ResourceType
+from kraft.replication import replicas as replicas_module
 from kraft.replication.checkpoints import FILES, Checkpoints
+from kraft.replication.maintenance import Maintenance
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connection
@@ -34,11 +37,12 @@ from kraft.storage.checkpoint import (
     RECOVERY_POINT,
     write_offsets,
 )
-from kraft.storage.directory import LastStop, LogDirectory
+from kraft.storage.directory import LastStop, LogDirectory, remove_retired
 from kraft.storage.errors import StorageError
 from kraft.storage.flush import Flush
 from kraft.storage.meta_properties import MetaProperties
 from kraft.storage.partition_metadata import read_topic_id
+from kraft.testing.embedded import SETTINGS
 from kraft.world.world import World
 from tests.support.held import TOPIC_ID, broker_in, registration, topic
 from tests.support.nodes import node_in
@@ -452,6 +456,43 @@ async def test_many_deleted_partitions_leave_turns_to_other_tasks(tmp_path: Path
     assert steps.count >= 2 * 100 // 10, "to close the logs, and to rename them"
     assert (led.lost, list(broker.replicas.all()), len(broker.replicas.retired)) == (held, [], 100)
     assert all(partition.log.is_closed and not partition.is_leader for partition in held)
+
+
+async def test_a_directory_that_is_renamed_during_a_removal_waits_for_the_next_one(tmp_path: Path) -> None:
+    """``file.delete.delay.ms`` passes between the rename of a deleted partition's directory and its removal.
+    Maintenance removes earlier ones while the rename runs on a thread.
+    """
+    rename_began, removal_began, rename_ended = trio.Event(), trio.Event(), trio.Event()
+    removed = []
+
+    async def in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
+        if work is remove_retired:
+            removal_began.set()
+            await rename_ended.wait()
+            removed.append(*arguments)
+            return None
+        if work is replicas_module._retire:
+            rename_began.set()
+            await removal_began.wait()
+        return work(*arguments)
+
+    world = World(in_thread=in_thread, compute=in_thread)
+    broker = broker_in(tmp_path, 1, world)
+    await broker.replicas.registered(11)
+    await broker.hear(registration(1, 11), *topic(1, leader=1))
+    broker.replicas.retired = ["earlier"]
+    maintenance = Maintenance(from_mapping(SETTINGS).config, world, broker.replicas)
+    async with trio.open_nursery() as nursery:
+
+        async def delete() -> None:
+            await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+            rename_ended.set()
+
+        nursery.start_soon(delete)
+        await rename_began.wait()
+        nursery.start_soon(maintenance.remove_deleted)
+    assert removed == ["earlier"]
+    assert [os.path.basename(path).partition(".")[0] for path in broker.replicas.retired] == ["topic-0"]
 
 
 class Freed(trio.abc.Instrument):
