@@ -17,6 +17,7 @@ import logging
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from uuid import UUID
 
 import attrs
@@ -282,18 +283,17 @@ class Replicas:
         self._proposals[partition] = proposal
         self._proposed.set()
 
-    async def proposals(self) -> dict[HostedPartition, Proposal]:
-        """Wait for proposals to the controller, and return all pending ones. Each is returned once."""
+    async def proposals(self, most: int) -> dict[HostedPartition, Proposal]:
+        """Wait for proposals to the controller, and return the first ``most`` pending ones. Each is returned once."""
         pending: dict[HostedPartition, Proposal] = {}
         while not pending:
             await self._proposed.wait()
-            self._proposed = trio.Event()
-            proposals, self._proposals = self._proposals, {}
-            pending = {
-                partition: proposal
-                for partition, proposal in proposals.items()
-                if partition.leadership is not None and partition.leadership.pending == proposal
-            }
+            for partition in list(islice(self._proposals, most)):
+                proposal = self._proposals.pop(partition)
+                if partition.leadership is not None and partition.leadership.pending == proposal:
+                    pending[partition] = proposal
+            if not self._proposals:
+                self._proposed = trio.Event()
         return pending
 
     async def _retune(self, changes: Changes) -> None:

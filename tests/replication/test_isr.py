@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +26,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
 from tests.support.eventually import until
 from tests.support.held import TOPIC_ID, Broker, broker_in, registration, topic
+from tests.support.steps import steps_of_tasks
 from tests.support.talk import batch
 
 LEADER, FOLLOWER = 1, 2
@@ -66,17 +68,22 @@ def refused(code: ErrorCode) -> AlterPartitionResponse:
 
 
 @asynccontextmanager
-async def leading(tmp_path: Path, channel: Channel, lag_max_s: float = 30.0) -> AsyncIterator[Broker]:
+async def leading(
+    tmp_path: Path, channel: Channel, lag_max_s: float = 30.0, partitions: int = 1
+) -> AsyncIterator[Broker]:
     """A broker that leads, with a follower that is out of sync."""
     broker = broker_in(tmp_path, LEADER)
     broker.replicas.lag_max_s = lag_max_s
     await broker.replicas.registered(EPOCHS[LEADER])
     registrations = [registration(node_id, epoch) for node_id, epoch in EPOCHS.items()]
-    out_of_sync = PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[LEADER])
-    await broker.hear(*registrations, *topic(LEADER, FOLLOWER, leader=LEADER))
-    await broker.hear(out_of_sync)
+    out_of_sync = [
+        PartitionChangeRecord(partition_id=index, topic_id=TOPIC_ID, isr=[LEADER]) for index in range(partitions)
+    ]
+    await broker.hear(*registrations, *topic(LEADER, FOLLOWER, leader=LEADER, partitions=partitions))
+    await broker.hear(*out_of_sync)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(InSyncReplicas(broker.replicas, Clock(), cast(Any, channel), channel.registry).run)
+        isrs = InSyncReplicas(broker.replicas, Clock(), cast(Any, channel), channel.registry)
+        nursery.start_soon(isrs.run, name="in-sync replicas")
         yield broker
         nursery.cancel_scope.cancel()
 
@@ -181,3 +188,45 @@ async def test_an_answer_to_a_former_leadership_is_not_taken(tmp_path: Path) -> 
         leadership = broker.partition.leadership
         assert leadership is not None
         assert (leadership.isr, leadership.partition_epoch, leadership.pending) == ((LEADER,), 3, None)
+
+
+@attrs.define
+class Accepting(Channel):
+    """A controller that accepts each proposal."""
+
+    async def request(self, message: AlterPartitionRequest, version: int) -> Any:
+        self.asked.append(message)
+        await trio.lowlevel.checkpoint()
+        return AlterPartitionResponse(topics=[self._accepted(topic) for topic in message.topics])
+
+    def _accepted(self, topic: Any) -> TopicData:
+        return TopicData(
+            topic_id=topic.topic_id,
+            partitions=[
+                PartitionData(partition_index=data.partition_index, isr=[LEADER, FOLLOWER], partition_epoch=2)
+                for data in topic.partitions
+            ],
+        )
+
+
+async def test_many_proposals_go_in_several_requests_and_leave_turns_to_other_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """``MAX_ELEMENTS``: a controller closes the connection of a request that has more. The leader would propose the
+    same again, for ever.
+    """
+    monkeypatch.setattr(isr, "_PROPOSED_AT_ONCE", 50)
+    monkeypatch.setattr(isr, "_SLICE_PROPOSALS", 10)
+    channel, count = Accepting(), 120
+    caplog.set_level("INFO", "kraft.replicas")
+    async with leading(tmp_path, channel, partitions=count) as broker, steps_of_tasks("in-sync replicas") as steps:
+        for partition in broker.replicas.all():
+            partition.fetched(0.0, FollowerFetched(FOLLOWER, EPOCHS[FOLLOWER], 0, 0))
+        leaderships = [each.leadership for each in broker.replicas.all()]
+        await until(lambda: all(each is not None and each.isr == (LEADER, FOLLOWER) for each in leaderships))
+    proposed = [[data.partition_index for data in each.topics[0].partitions] for each in channel.asked]
+    assert [len(each) for each in proposed] == [50, 50, 20]
+    assert sorted(chain.from_iterable(proposed)) == list(range(count))
+    assert steps.count >= 3 * count // 10, "to encode the requests, to read the responses, and to settle them"
+    lines = [each.getMessage() for each in caplog.records if "the controller decided" in each.getMessage()]
+    assert lines == [f"the controller decided on the ISR of {size} partitions and rejected 0" for size in (50, 50, 20)]
