@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
+from typing import Final
 from uuid import UUID
 
 import attrs
@@ -45,6 +46,10 @@ FETCH_VERSION = 17
 NO_SESSION_EPOCH = -1
 LATEST, EARLIEST = -1, -2
 _SHORT_REST_S = 0.1
+_FETCHED_AT_ONCE: Final = 40_000
+"""Not a Kafka setting. The partitions of one request. A leader refuses a request of more than 100,000 elements, and a
+partition of a topic of its own has two.
+"""
 _SLICE_BYTES = 4 << 20
 _PARTITION_BYTES = 64 * 1024
 _BATCH_BYTES = 8 * 1024
@@ -207,17 +212,22 @@ class Fetcher:
         await trio.lowlevel.checkpoint()
 
     def due(self) -> dict[tuple[UUID, int], _Requested]:
-        """Return the partitions to fetch now: all that do not pause. The throttle may begin pauses of others."""
+        """Return the partitions to fetch now: all that do not pause, or the first of very many. The throttle may begin
+        pauses of others.
+        """
         now = trio.current_time()
         for partition in [each for each, until in self._resting.items() if until <= now]:
             del self._resting[partition]
         if self.throttle.is_exceeded:
             behind = self._followed.keys() - self._in_sync
             self._resting |= {each: now + REST_S for each in behind if self.throttle.applies_to(each)}
+        due = [each for each in self._followed if each not in self._resting]
+        if len(due) > _FETCHED_AT_ONCE:
+            del due[_FETCHED_AT_ONCE:]
+            for each in due:
+                self._followed[each] = self._followed.pop(each)  # so that others come first
         return {
-            (partition.topic_id, partition.index): _Requested(partition, epoch, partition.log.log_end_offset)
-            for partition, epoch in self._followed.items()
-            if partition not in self._resting
+            (each.topic_id, each.index): _Requested(each, self._followed[each], each.log.log_end_offset) for each in due
         }
 
     def _request(self, requested: Iterable[_Requested]) -> FetchRequest:

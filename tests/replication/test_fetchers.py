@@ -607,3 +607,19 @@ async def test_a_log_is_not_cut_that_this_broker_leads_by_the_time_the_checkpoin
         await broker.replicas.checkpoints.write()
         assert broker.values == [b"a", b"b", b"c", b"d"]
         assert broker.partition.log.cuts == 0
+
+
+async def test_very_many_partitions_are_fetched_in_several_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``MAX_ELEMENTS``: a leader closes the connection of a request that has more."""
+    monkeypatch.setattr("kraft.replication.fetchers._FETCHED_AT_ONCE", 4)
+    broker = broker_in(tmp_path, FOLLOWER)
+    await broker.hear(*topic(LEADER, FOLLOWER, leader=LEADER, partitions=10))
+    absent: Any = None
+    fetcher = Fetcher(LEADER, absent, broker.replicas, absent, absent, Throttle(FOLLOWER_RATE, broker.replicas))
+    fetcher.follow(broker.replicas.all())
+    requested = [[index for _, index in fetcher.due()] for _ in range(5)]
+    assert requested == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 0, 1], [2, 3, 4, 5], [6, 7, 8, 9]]
+    for partition in broker.replicas.all():
+        partition.log.abandon()
