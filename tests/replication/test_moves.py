@@ -7,9 +7,10 @@ import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import attrs
 import pytest
@@ -18,6 +19,13 @@ import trio.testing
 
 from kraft.config.properties import from_mapping
 from kraft.config.throttle_settings import MOVE_RATE
+from kraft.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
+from kraft.messages.assign_replicas_to_dirs_response import AssignReplicasToDirsResponse
+from kraft.messages.assign_replicas_to_dirs_response import DirectoryData as AssignedDirectory
+from kraft.messages.assign_replicas_to_dirs_response import PartitionData as AssignedPartition
+from kraft.messages.assign_replicas_to_dirs_response import TopicData as AssignedTopic
+from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.metadata.levels import DIRECTORIES
 from kraft.records.batch import HEADER_SIZE
 from kraft.records.record import Record, encode_batch
 from kraft.replication import moves
@@ -31,16 +39,42 @@ from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.errors import StorageError
 from kraft.storage.meta_properties import MetaProperties
 from kraft.testing.embedded import SETTINGS
+from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.world import World
 from tests.storage.logs import config
-from tests.support.held import TOPIC, Broker, registration, topic
+from tests.support.held import TOPIC, TOPIC_ID, WITHOUT_THREADS, Broker, registration, topic
 from tests.support.talk import batch
 
 LIMIT_S = 30.0
+ONE, TWO = UUID(int=100), UUID(int=200)
 
 
-async def assign(request: Any) -> None:
-    """A controller that takes every assignment."""
+async def assign(request: Any) -> Any:
+    """A controller that never answers."""
+    await trio.sleep_forever()
+
+
+@attrs.define
+class Controller:
+    """A controller that fails as ``troubles`` say, one for each report, and then takes every one."""
+
+    troubles: list[ErrorCode | KafkaError | AssignReplicasToDirsResponse] = attrs.Factory(list)
+    reported: list[tuple[int, UUID, UUID, list[int]]] = attrs.Factory(list)
+    times: list[float] = attrs.Factory(list)
+
+    async def assign(self, request: AssignReplicasToDirsRequest) -> AssignReplicasToDirsResponse:
+        ((directory, topic),) = [(each, topic) for each in request.directories for topic in each.topics]
+        indexes = [each.partition_index for each in topic.partitions]
+        self.reported.append((request.broker_epoch, directory.id, topic.topic_id, indexes))
+        self.times.append(trio.current_time())
+        trouble = self.troubles.pop(0) if self.troubles else ErrorCode.NONE
+        if isinstance(trouble, KafkaError):
+            raise trouble
+        if isinstance(trouble, AssignReplicasToDirsResponse):
+            return trouble
+        data = [AssignedPartition(index, trouble) for index in indexes]
+        answer = AssignedDirectory(directory.id, [AssignedTopic(topic.topic_id, data)])
+        return AssignReplicasToDirsResponse(directories=[answer])
 
 
 @attrs.define
@@ -90,16 +124,17 @@ class Moving:
 
 
 @asynccontextmanager
-async def moving(path: Path) -> AsyncIterator[Moving]:
+async def moving(path: Path, world: World | None = None, level: int = 1) -> AsyncIterator[Moving]:
     directories = []
-    for name in ("one", "two"):
+    for name, directory_id in (("one", ONE), ("two", TWO)):
         (path / name).mkdir()
-        meta = MetaProperties("cluster", 1)
+        meta = MetaProperties("cluster", 1, directory_id)
         directories.append(LogDirectory(str(path / name), -1, meta, LastStop.CLEAN))
-    replicas = Replicas(1, World(), directories, {})
+    replicas = Replicas(1, world or World(), directories, {})
     broker = Broker(replicas)
     await replicas.registered(5)
-    await broker.hear(registration(1, 5), *topic(1, leader=1, partitions=1))
+    version = FeatureLevelRecord(name="metadata.version", feature_level=level)
+    await broker.hear(version, registration(1, 5), *topic(1, leader=1, partitions=1))
     partition = replicas.partitions[TOPIC][0]
     yield Moving(replicas, DirectoryMoves(replicas, assign, Throttle(MOVE_RATE, replicas)), partition)
     partition.log.abandon()
@@ -298,7 +333,8 @@ async def test_a_log_without_a_name_ends_the_node(one: Moving, monkeypatch: pyte
     one.append(b"0")
     one.move()
     monkeypatch.setattr(os, "rename", fail)
-    with pytest.raises(StorageError, match=f"^{TOPIC}-0 cannot move to {one.target}: .*; start the node again$"):
+    ended = pytest.RaisesExc(StorageError, match=f"^{TOPIC}-0 cannot move to {one.target}: .*; start the node again$")
+    with pytest.RaisesGroup(ended):
         with trio.fail_after(LIMIT_S):
             await one.moves.run()
 
@@ -321,3 +357,69 @@ async def test_small_batches_are_copied_a_few_at_a_time(one: Moving) -> None:
     assert one.partition.log.directory == f"{one.target}/{TOPIC}-0"
     assert sum(counts) == one.partition.log.size
     assert max(counts) <= one.partition.log.size / 5
+
+
+async def test_the_directory_is_reported_until_the_controller_has_it(tmp_path: Path, autojump_clock: object) -> None:
+    """``AssignmentsManager`` repeats an assignment that failed, as a whole or alone, after 0.1 to 10 seconds. Without
+    it, the controller elects no replica whose former directory is removed.
+    """
+    controller = Controller(
+        [
+            KafkaError(ErrorCode.REQUEST_TIMED_OUT),
+            AssignReplicasToDirsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH),
+            AssignReplicasToDirsResponse(),
+            ErrorCode.UNKNOWN_TOPIC_ID,
+        ]
+    )
+    async with moving(tmp_path, WITHOUT_THREADS, DIRECTORIES) as it:
+        it.moves.assign = controller.assign
+        it.append(b"0")
+        it.move()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(it.moves.run)
+            await trio.sleep(60)
+            nursery.cancel_scope.cancel(reason="done")
+    assert controller.reported == [(5, TWO, TOPIC_ID, [0])] * 5
+    pauses = [after - before for before, after in pairwise(controller.times)]
+    assert pauses == pytest.approx([0.1, 0.2, 0.4, 0.8])
+
+
+async def test_the_directory_of_a_deleted_replica_is_not_reported_again(tmp_path: Path, autojump_clock: object) -> None:
+    controller = Controller([ErrorCode.UNKNOWN_TOPIC_ID] * 3)
+    async with moving(tmp_path, WITHOUT_THREADS, DIRECTORIES) as it:
+        it.moves.assign = controller.assign
+        it.append(b"0")
+        it.move()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(it.moves.run)
+            await trio.sleep(0.15)
+            del it.replicas.partitions[TOPIC]
+            await trio.sleep(60)
+            nursery.cancel_scope.cancel(reason="done")
+    assert len(controller.reported) == 2
+
+
+@pytest.mark.parametrize("records", [1, 0])
+async def test_a_move_that_was_not_reported_before_a_stop_is_reported_after_the_registration(
+    tmp_path: Path, autojump_clock: object, records: int
+) -> None:
+    """``ReplicaManager.maybeNotifyPartitionAssignedToDirectory`` compares the directory of a log with the metadata. An
+    empty log may take the place of one that is missing, so it is not reported.
+    """
+    controller = Controller()
+    async with moving(tmp_path, WITHOUT_THREADS, DIRECTORIES) as it:
+        for number in range(records):
+            it.append(b"%d" % number)
+        it.move()
+        await it.finish()
+        it.replicas.broker_epoch = -1
+        again = DirectoryMoves(it.replicas, controller.assign, it.moves.throttle)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(again.run)
+            await trio.sleep(60)
+            assert not controller.reported
+            it.replicas.broker_epoch = 5
+            it.replicas.announce()
+            await trio.sleep(60)
+            nursery.cancel_scope.cancel(reason="done")
+    assert controller.reported == [(5, TWO, TOPIC_ID, [0])] * records
