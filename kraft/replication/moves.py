@@ -255,6 +255,7 @@ class DirectoryMoves:
         except OSError as error:
             why = f"{error.filename or target}: {error.strerror or error}"
             raise StorageError(f"{partition.name} cannot move to {target}: {why}; start the node again") from error
+        moved.producers = log.producers  # a snapshot has only the last batch of each, and no unreplicated marker
         moved.segments.moved = True
         replicas.rehost(partition, moved)
         return True

@@ -29,6 +29,7 @@ from kraft.metadata.levels import DIRECTORIES
 from kraft.records.batch import HEADER_SIZE
 from kraft.records.record import Record, encode_batch
 from kraft.replication import moves
+from kraft.replication.appending import LongAppend, append_produced
 from kraft.replication.compaction import Compaction
 from kraft.replication.moves import DirectoryMoves
 from kraft.replication.partition import HostedPartition
@@ -423,3 +424,23 @@ async def test_a_move_that_was_not_reported_before_a_stop_is_reported_after_the_
             await trio.sleep(60)
             nursery.cancel_scope.cancel(reason="done")
     assert controller.reported == [(5, TWO, TOPIC_ID, [0])] * records
+
+
+async def test_a_producer_may_retry_its_last_five_batches_after_a_move(one: Moving) -> None:
+    """``ProducerStateEntry.NUM_BATCHES_TO_RETAIN``: a retry of any of them gets the offset of the first append."""
+
+    async def send(records: bytes) -> int:
+        appended = append_produced(one.partition, records, 9, 0)
+        if isinstance(appended, LongAppend):
+            appended = await appended.append(one.replicas.world)
+        return appended.base_offset
+
+    fields = {"producer_id": 7, "producer_epoch": 0}
+    sent = [batch(b"%d" % number, timestamp=0, base_sequence=number, **fields) for number in range(5)]
+    assert [await send(each) for each in sent] == [0, 1, 2, 3, 4]
+    log = one.partition.log
+    one.move()
+    await one.finish()
+    assert one.partition.log is not log
+    assert [await send(each) for each in sent] == [0, 1, 2, 3, 4]
+    assert one.partition.log.log_end_offset == 5
