@@ -323,6 +323,9 @@ class Log:
         self._check_sound()
         if self.has_unsynced_id:
             self.flush_at_once(0)
+        if self.segments.drop_begun_beyond(base_offset):
+            self._snapshots.forget_beyond(base_offset)
+            return self.roll(base_offset)
         active = self.segments[-1]
         if active.size and self._must_roll(active, len(buffer), batches, now_ms):
             active = self.roll(base_offset)
@@ -431,9 +434,7 @@ class Log:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.directory}: {damage}") from damage
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
-        """Return (largest known epoch not above ``epoch``, its end offset), or (-1, -1) if unknown, as
-        OffsetForLeaderEpoch.
-        """
+        """Return (largest known epoch not above ``epoch``, its end offset) or (-1, -1), as OffsetForLeaderEpoch."""
         return self.epochs.end_offset(epoch, self.log_end_offset)
 
     # -- Shrinking

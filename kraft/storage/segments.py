@@ -46,6 +46,16 @@ class Segments(list[Segment]):
         self.moved = True
         return segment
 
+    def drop_begun_beyond(self, offset: int) -> bool:
+        """Drop the active segment if it begins above the next batch, which has ``offset``. Return whether it did.
+
+        A follower began it for a batch behind a gap, and could not write that batch. Raises OSError.
+        """
+        if len(self) == 1 or self.active.base_offset <= offset:
+            return False
+        self.drop([self.active])
+        return True
+
     def path_of(self, offset: int) -> str:
         """The path of the segment that holds ``offset``."""
         return self[max(self._number_of(offset), 0)].path

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kraft.records.batch import iter_headers
+from kraft.records.record import Record, encode_batch
 from kraft.storage.directory import LastStop
 from kraft.storage.log import Log
 from tests.storage.logs import append, batch, config, files, open_log, values
@@ -163,3 +164,29 @@ class TestFilesBesideTheSegments:
         refusal.undo()
         log.close()
         assert open_log(tmp_path, config(), start=2).epochs.entries == [(2, 2)]
+
+
+@pytest.mark.parametrize("last_stop", [LastStop.CLEAN, LastStop.KILLED])
+def test_a_batch_before_one_that_could_not_be_written_begins_the_segment(tmp_path: Path, last_stop: LastStop) -> None:
+    """``LogSegment.append``: the offsets of a segment are not below its base offset. A follower got a batch behind a
+    gap of compaction, and began a segment with it. The next leader has a batch in the gap.
+    """
+    settings = config(segment_bytes=200, index_interval_bytes=0)
+    log = open_log(tmp_path, settings)
+    log.append_as_follower(at(99, b"x" * 100, sequence=0), 0)
+    with _files_no_larger_than(100), pytest.raises(OSError, match="File too large"):
+        log.append_as_follower(at(150, b"y" * 100, sequence=2), 0)
+    assert (log.log_end_offset, log.segments.active.base_offset) == (100, 150)
+    log.append_as_follower(at(120, b"1", sequence=1), 0)
+    log.append_as_follower(at(160, b"2", sequence=2), 0)
+    assert [each.base_offset for each in log.segments] == [0, 120]
+    again = open_log(tmp_path, settings, last_stop=last_stop)
+    assert (again.log_end_offset, values(again)) == (161, [b"x" * 100, b"1", b"2"])
+    (producer,) = again.producers.entries()
+    assert [each.last_sequence for each in producer.batches] == [0, 1, 2], "no snapshot of the dropped segment is read"
+
+
+def at(offset: int, value: bytes, *, sequence: int) -> bytes:
+    """A producer's batch at an offset, as a leader sends it."""
+    records = [Record(offset, 1000, None, value)]
+    return encode_batch(records, base_offset=offset, producer_id=7, producer_epoch=0, base_sequence=sequence)
