@@ -241,22 +241,6 @@ class LogConfig:
         synonyms=_from("unclean.leader.election.enable"),
     )
 
-    @property
-    def max_segment_ms(self) -> int:
-        """The longest that a segment is active: ``segment.ms``, but with compaction at most ``max.compaction.lag.ms``
-        (KIP-354), because the cleaner never compacts the active segment.
-        """
-        compacts = "compact" in self.cleanup_policy
-        return min(self.segment_ms, self.max_compaction_lag_ms) if compacts else self.segment_ms
-
-    def roll_ms(self, random_ms: int) -> int:
-        """Return ``max_segment_ms`` less a jitter, which a random number gives as in ``LogConfig.randomSegmentJitter``.
-
-        It stays positive when a change of the settings lowers ``max_segment_ms`` below that number.
-        """
-        longest = self.max_segment_ms
-        return longest - random_ms % min(self.segment_jitter_ms, longest) if self.segment_jitter_ms else longest
-
 
 TOPIC_CONFIGS: dict[str, ConfigKey] = table(LogConfig)
 

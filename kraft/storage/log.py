@@ -44,6 +44,7 @@ from kraft.storage.lookup import TimestampedOffset
 from kraft.storage.producers import ProducerSnapshots, replay_marker
 from kraft.storage.recovery import Recovery, load_segments
 from kraft.storage.retention import deletable
+from kraft.storage.rolling import roll_ms
 from kraft.storage.segment import MAX_POSITION, AppendedBatch, Segment, remove_segment
 from kraft.storage.segments import Segments, by_base_offset
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -354,7 +355,7 @@ class Log:
         if size > config.segment_bytes or size > MAX_POSITION:
             return True
         max_timestamp = max(map(_max_timestamp_of, batches))
-        if active.age_ms(now_ms, max_timestamp) > config.roll_ms(self._roll_jitter_ms):
+        if active.age_ms(now_ms, max_timestamp) > roll_ms(config, self._roll_jitter_ms):
             return True
         return active.is_index_full(config.segment_index_bytes) or not fits_index(
             batches[-1].last_offset, active.base_offset

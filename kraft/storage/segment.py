@@ -248,7 +248,7 @@ class Segment:
         )
 
     def age_ms(self, now_ms: int, max_timestamp: int) -> int:
-        """Return the age for ``LogConfig.roll_ms``: by the timestamps of records, or else by the clock."""
+        """Return the age for ``rolling.roll_ms``: by the timestamps of records, or else by the clock."""
         if self.first_timestamp is None and self.size:
             self.first_timestamp = next(self.headers())[1].max_timestamp
         if self.first_timestamp is not None and self.first_timestamp >= 0:
