@@ -77,7 +77,7 @@ def _too_many() -> KafkaError:
 
 def _partitions(context: Context, topic: CreatableTopic) -> int:
     count = topic.num_partitions if topic.num_partitions != DEFAULT else context.config.num_partitions
-    return len(topic.assignments) or count
+    return len(topic.assignments) or max(count, 0)
 
 
 def _create(

@@ -3,16 +3,16 @@
 The lifetimes, outermost first::
 
     directories                     locks held, from here to the end
-      broker                        coordinators, fetchers, in-sync replicas, maintenance
-        registration                the session with ZooKeeper: while it lives, the broker is registered
-          controller                stands for election; while it is elected, one channel to each broker
-        controller's requests       the one that is being applied goes on although its connection closes
+      registration                  the session with ZooKeeper: while it lives, the broker is registered
+        controller                  stands for election; while it is elected, one channel to each broker
+        broker                      coordinators, fetchers, in-sync replicas, maintenance
+          controller's requests     the one that is being applied goes on although its connection closes
           control plane             the controller's listener (KIP-291), if it is set: queue of 20, 1 handler
             data plane              the other listeners; without a control plane the controller's requests come here
 
-The planes listen before the broker registers, because a registration has the bound ports. The controller sends its
-requests to its own broker by the same listener as to the others. A broker that is the controller sends its requests to
-itself.
+The logs are closed before the session ends, which may wait for ZooKeeper. The planes listen before the broker
+registers, because a registration has the bound ports. The controller sends its requests to its own broker by the same
+listener as to the others. A broker that is the controller sends its requests to itself.
 """
 
 from __future__ import annotations
@@ -139,29 +139,29 @@ class ZooKeeperNode:
             directory.mark_opened()
         declare_replica_metrics(self.registry, replicas, self.config.transactions.transaction_max_timeout_ms)
         self.broker = broker
-        async with trio.open_nursery() as tasks:
+        async with trio.open_nursery() as outer:
             if config.metrics_listener is not None:
                 from kraft.rpc.metrics_server import serve_metrics
 
-                await tasks.start(serve_metrics, self.registry, *config.metrics_listener, name="metrics")
+                await outer.start(serve_metrics, self.registry, *config.metrics_listener, name="metrics")
             if log.is_on:
-                tasks.start_soon(log.run, name="request log")
-            tasks.start_soon(broker.channel.run, name="controller channel")
-            tasks.start_soon(broker.lazy_coordinators.run, name="coordinators")
-            tasks.start_soon(broker.producer_ids.run, name="producer ids")
-            tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
-            tasks.start_soon(broker.moves.run, name="moves between directories")
-            start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
-            async with trio.open_nursery() as commands:
-                commands.start_soon(broker.commands.run, name="controller's requests")
-                await self._serve_requests(tasks, sessions, broker, log, task_status)
-                commands.cancel_scope.cancel(reason="the planes have ended")
-            tasks.cancel_scope.cancel(reason="the node stops")
-        await replicas.close()
+                outer.start_soon(log.run, name="request log")
+            async with trio.open_nursery() as tasks:
+                tasks.start_soon(broker.commands.run, name="controller's requests")
+                tasks.start_soon(broker.channel.run, name="controller channel")
+                tasks.start_soon(broker.lazy_coordinators.run, name="coordinators")
+                tasks.start_soon(broker.producer_ids.run, name="producer ids")
+                tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
+                tasks.start_soon(broker.moves.run, name="moves between directories")
+                start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
+                await self._serve_requests(outer, sessions, broker, log, task_status)
+                tasks.cancel_scope.cancel(reason="the node stops")
+            await replicas.close()
+            outer.cancel_scope.cancel(reason="the node stops")
 
     async def _serve_requests(
         self,
-        tasks: trio.Nursery,
+        outer: trio.Nursery,
         sessions: BrokerSessions,
         broker: ZkBrokerContext,
         log: RequestLog,
@@ -185,13 +185,13 @@ class ZooKeeperNode:
             async with trio.open_nursery() as data:
                 service = self._service(broker, quotas, log, False, of_clients)
                 bound |= await data.start(serve, of_clients, service, stop_data, name="data plane")
-                await self._until_stopped(tasks, sessions, broker, bound, task_status)
+                await self._until_stopped(outer, sessions, broker, bound, task_status)
                 stop_data.set()
             stop_control.set()
 
     async def _until_stopped(
         self,
-        tasks: trio.Nursery,
+        outer: trio.Nursery,
         sessions: BrokerSessions,
         broker: ZkBrokerContext,
         bound: Mapping[str, Endpoint],
@@ -208,10 +208,10 @@ class ZooKeeperNode:
         async def join() -> None:
             clock, changed = self.world.clock, self.controller.changed
             configs = ConfigFollower(ConfigStore(sessions), clock, broker.commands, changed)
-            await tasks.start(
+            await outer.start(
                 sessions.run, registration, broker.commands, configs, self.controller, name="registration"
             )
-            await tasks.start(configs.run, name="configurations")
+            await outer.start(configs.run, name="configurations")
             await broker.commands.until(lambda image: config.node_id in image.brokers)
 
         if not await unless(self.stopping, join):
@@ -222,7 +222,7 @@ class ZooKeeperNode:
         await self.stopping.wait()
         address = self._address(broker.replicas)
         channel = ControllerChannel(broker.commands, address.for_shutdown, None, connect=address.connect_for_shutdown)
-        tasks.start_soon(channel.run, name="shutdown channel")
+        outer.start_soon(channel.run, name="shutdown channel")
         await ControlledShutdown(config, channel, broker.replicas).run()
 
     def _address(self, replicas: Replicas) -> ControllerAddress:

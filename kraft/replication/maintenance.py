@@ -94,22 +94,19 @@ class Maintenance:
         self._doomed.append((trio.current_time() + delay_s, files))
 
     async def remove_doomed(self) -> None:
-        """Delete the files whose delay is over. The delay of truncated segments begins here (``LocalLog.truncateTo``
-        passes ``asyncDelete``).
-        """
-        slices = Slices(PARTITIONS_AT_ONCE)
-        for partition in self._held():
-            await slices.spend()
-            if files := partition.log.segments.take_dropped():
-                self._doom(partition, files)
+        """Delete the files whose delay is over."""
         for doomed in [each for each in self._doomed if each[0] <= trio.current_time()]:
             self._doomed.remove(doomed)
             await self.world.in_thread(remove_files, doomed[1])
 
     async def flush(self) -> None:
-        """Flush sealed segments and write all checkpoints, to keep the scan after a power cut short."""
+        """Flush sealed segments and write all checkpoints, to keep the scan after a power cut short. The delay of
+        truncated segments begins here (``LocalLog.truncateTo`` passes ``asyncDelete``).
+        """
         for partition in self._held():
             log = partition.log
+            if files := log.segments.take_dropped():
+                self._doom(partition, files)
             if log.recovery_point < log.segments.active.base_offset:
                 await self._flush(partition, log.segments.active.base_offset)
             await trio.lowlevel.checkpoint()

@@ -85,6 +85,8 @@ async def register(opened: ZooKeeperSession, broker: BrokerRegistration, limit_s
             return found.created_zxid
         if isinstance(created, Failure) and created is not Failure.NODE_EXISTS:
             raise OperationFailed(Create(path), created)
+        if isinstance(found, Failure) and found is not Failure.NO_NODE:
+            raise OperationFailed(Get(path), found)
         if isinstance(found, Znode):
             if waited_s >= limit_s:
                 what = f"a broker with id {broker.broker_id} is registered, and did not go away within {limit_s:g} s"

@@ -47,6 +47,7 @@ def test_valid_and_invalid_topic_names(name: str, code: ErrorCode) -> None:
         {"a": 6_000, "b": 6_000},
         {"a": 1, "existing": MAX_RECORDS_PER_USER_OPERATION},
         {"a": MAX_RECORDS_PER_USER_OPERATION},  # and the record of the topic
+        {"a": 2**31 - 1, "b": -(2**31)},
     ],
 )
 def test_too_many_partitions_are_refused_with_the_whole_request(counts: dict[str, int]) -> None:

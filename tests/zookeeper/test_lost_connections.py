@@ -14,7 +14,7 @@ import attrs
 import pytest
 import trio
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NodeExistsError
+from kazoo.exceptions import KazooException, NoAuthError, NodeExistsError
 from kazoo.protocol.serialization import Create as CreateRequest
 from kazoo.protocol.serialization import Delete as DeleteRequest
 from kazoo.protocol.serialization import Exists as ExistsRequest
@@ -27,7 +27,7 @@ from kraft.world.world import World
 from kraft.zookeeper.broker_node import BrokerSessions, CannotJoin, register
 from kraft.zookeeper.kazoo_handler import Handler
 from kraft.zookeeper.operations import Delete, Get, Operation, Result, Znode, ZnodeChanged
-from kraft.zookeeper.session import SessionState, ZooKeeperSession
+from kraft.zookeeper.session import OperationFailed, SessionState, ZooKeeperSession
 from kraft.zookeeper.znodes.brokers import BrokerRegistration
 
 LIMIT_S = 60.0
@@ -45,6 +45,7 @@ class Kazoo(KazooClient):  # type: ignore[misc]
     def __init__(self, *, lost_after: int = 0, lost_before: int = 0, expired_at: int = 0) -> None:
         super().__init__(handler=Handler())
         self.data: dict[str, bytes] = {}
+        self.unreadable: set[str] = set()
         self.performed: list[tuple[type[Any], str]] = []
         self._lost_after, self._lost_before, self._expired_at = lost_after, lost_before, expired_at
         self._requests = 0
@@ -100,6 +101,8 @@ class Kazoo(KazooClient):  # type: ignore[misc]
         match request:
             case ExistsRequest():
                 self._data_watchers[request.path].add(request.watcher)
+            case GetRequest() if request.path in self.unreadable:
+                raise NoAuthError
             case GetRequest():
                 return self.data[request.path], STAT
             case CreateRequest() if request.path in self.data:
@@ -166,6 +169,15 @@ async def test_a_broker_registers_after_a_long_time_without_a_connection(autojum
     """KafkaZkClient.registerBroker makes its requests with retryRequestsUntilConnected, without a limit. A broker that
     has not seen its znode knows of no other one with its id."""
     assert await registered(Kazoo(), OUTAGE_S / 100) == EPOCH
+
+
+async def test_a_znode_that_cannot_be_read_ends_the_registration(autojump_clock: MockClock) -> None:
+    """register: "OperationFailed: as the session does"."""
+    kazoo = Kazoo()
+    kazoo.data["/brokers/ids/7"] = b"another"
+    kazoo.unreadable.add("/brokers/ids/7")
+    with trio.fail_after(2 * OUTAGE_S), pytest.RaisesGroup(OperationFailed):
+        await registered(kazoo, OUTAGE_S / 100)
 
 
 async def test_the_limit_for_another_broker_begins_when_its_znode_is_seen(autojump_clock: MockClock) -> None:
