@@ -292,8 +292,10 @@ class DirectoryMoves:
         """Find the replicas that moved before a stop, and were not reported. One without records may be a new log in
         the place of one that is missing: the controller must not elect it.
         """
+        if not self._has_reports:
+            return
         slices = Slices(PARTITIONS_AT_ONCE)
-        for partition in list(self.replicas.all()) if self._has_reports else ():
+        for partition in list(self.replicas.all()):
             await slices.spend()
             if partition.log.log_end_offset and self.replicas.holds(partition):
                 known = partition.state.directory(self.replicas.node_id)

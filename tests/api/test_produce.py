@@ -15,7 +15,6 @@ import trio.testing
 
 from kraft.api.produce import at_broker
 from kraft.broker.leadership import FollowerFetched
-from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import ProduceResponse
 from kraft.records.batch import TimestampType, checksum, parse_header
@@ -31,7 +30,7 @@ from kraft.testing import EmbeddedCluster, embedded_node
 from kraft.wire.errors import ErrorCode
 from kraft.world.dial import dial_by_tcp
 from kraft.world.transport import Transport
-from tests.support.held import TOPIC, TOPIC_ID, broker_in, leader_in, serving
+from tests.support.held import TOPIC, broker_in, leader_in, serving
 from tests.support.nodes import connected
 from tests.support.steps import steps_of_this_task
 from tests.support.talk import batch, create, end_offset, fetch, produce, produce_request, topic_id_of, values
@@ -455,11 +454,7 @@ async def test_records_that_another_leader_truncated_are_not_committed(
         nursery.start_soon(answer)
         await is_flushed.wait()
         await trio.testing.wait_all_tasks_blocked()
-        await broker.hear(PartitionChangeRecord(partition_id=1, topic_id=TOPIC_ID, leader=2))
-        moved.truncate_to(0, 0)
-        await broker.hear(PartitionChangeRecord(partition_id=1, topic_id=TOPIC_ID, leader=1, isr=[1]))
-        moved.append(bytearray(batch(b"another")), 0)
-        assert moved.high_watermark == 1
+        await broker.lead_again(moved, batch(b"another"))
         kept.fetched(0.0, FollowerFetched(2, 6, 1, 0))
         may_go_on.set()
     codes = [each.error_code for each in responses[0].responses[0].partition_responses]

@@ -15,7 +15,6 @@ from kraft.broker.leadership import FollowerFetched
 from kraft.config.properties import from_mapping
 from kraft.coordination.marker_writer import MarkerWriter
 from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
-from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -29,7 +28,7 @@ from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode
 from tests.api.transactions import PRODUCER, READ_COMMITTED, UNVERIFIED, end, write
-from tests.support.held import TOPIC, TOPIC_ID, leader_in
+from tests.support.held import TOPIC, leader_in
 from tests.support.nodes import connected
 from tests.support.steps import steps_of_tasks
 from tests.support.talk import batch, create, fetch, list_offset, produce, records_in
@@ -154,11 +153,7 @@ async def test_a_marker_that_another_leader_truncated_is_not_committed(tmp_path:
 
         nursery.start_soon(write)
         await trio.testing.wait_all_tasks_blocked()
-        await broker.hear(PartitionChangeRecord(partition_id=1, topic_id=TOPIC_ID, leader=2))
-        moved.truncate_to(0, 0)
-        await broker.hear(PartitionChangeRecord(partition_id=1, topic_id=TOPIC_ID, leader=1, isr=[1]))
-        moved.append(bytearray(batch(b"another")), 0)
-        assert moved.high_watermark == 1
+        await broker.lead_again(moved, batch(b"another"))
         kept.fetched(0.0, FollowerFetched(2, 6, 1, 0))
     codes = [each.error_code for each in response.markers[0].topics[0].partitions]
     assert codes == [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER]

@@ -15,6 +15,7 @@ from kraft.api.context import BrokerContext
 from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.properties import from_mapping
 from kraft.config.throttle_settings import LEADER_RATE
+from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
 from kraft.messages.topic_record import TopicRecord
@@ -53,6 +54,15 @@ class Broker:
         assert loader.load(records, before.offset + 10, 0, 0) is not None
         self.loader = loader
         return await self.replicas.apply(loader.image, difference(before, loader.image))
+
+    async def lead_again(self, partition: HostedPartition, records: bytes) -> None:
+        """Lose a partition to broker 2, which truncates it, and lead it again alone, with other ``records``."""
+        where = {"partition_id": partition.index, "topic_id": partition.topic_id}
+        await self.hear(PartitionChangeRecord(**where, leader=2))
+        partition.truncate_to(0, 0)
+        await self.hear(PartitionChangeRecord(**where, leader=1, isr=[1]))
+        partition.append(bytearray(records), 0)
+        assert partition.high_watermark == partition.log.log_end_offset
 
     @property
     def partition(self) -> HostedPartition:
