@@ -12,6 +12,7 @@ from tests.differential.scenarios.share_groups import GROUP_RESOURCE, A, B, conf
 from tests.differential.scenarios.shares import on, wanted
 from tests.differential.scenarios.transactions import Producer, decoded
 from tests.differential.talk import Body, Talk
+from tests.support.eventually import eventually
 
 FETCH, ACKNOWLEDGE = ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
@@ -81,10 +82,21 @@ class Steps:
     def acknowledge(self, case: str, epoch: int, *batches: Batch, **more: Any) -> Any:
         return self.ask(case, ACKNOWLEDGE, acknowledge(self.group, epoch, rows(self.topic_id, *batches), **more))
 
-    def state(self, case: str) -> None:
-        """Note what the share coordinator has."""
+    def state(self, case: str, awaited: int | None = None) -> None:
+        """Note what the share coordinator has, once it has the offset ``awaited``.
+
+        The end of a session is answered before the records that it frees are written.
+        """
         api = ApiKey.READ_SHARE_GROUP_STATE
-        self.ask(case, api, on(self.topic_id, wanted(api, 0), group=self.group), self.talk.latest[api])
+        body = on(self.topic_id, wanted(api, 0), group=self.group)
+
+        def is_written() -> bool:
+            partition = self.talk.tell(api, body)["results"][0]["partitions"][0]
+            return any(each["firstOffset"] <= awaited <= each["lastOffset"] for each in partition["stateBatches"])
+
+        if awaited is not None:
+            eventually(is_written)
+        self.ask(case, api, body, self.talk.latest[api])
 
 
 def share_sessions(talk: Talk) -> None:
@@ -145,7 +157,7 @@ def share_sessions(talk: Talk) -> None:
         steps.fetch("last", -1, accepted)
         steps.fetch("last again", -1)
         steps.acknowledge("after it", 13, (0, 3, [ACCEPT]))
-        steps.state("after it")
+        steps.state("after it", awaited=11)
 
 
 def share_acquisition(talk: Talk) -> None:
