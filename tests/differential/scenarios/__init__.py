@@ -130,6 +130,7 @@ CONTROLLER_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         controllers.broker_heartbeat,
         controllers.allocate_producer_ids,
         controllers.alter_partition,
+        controllers.replaced_reassignments,
         controllers.assign_replicas,
         controllers.controller_registration,
         controllers.envelopes,

@@ -203,6 +203,39 @@ def alter_partition(talk: Talk) -> None:
     talk.tell(ApiKey.UNREGISTER_BROKER, {"brokerId": broker_id})
 
 
+def replaced_reassignments(talk: Talk) -> None:
+    """A reassignment is replaced before it ends (KIP-455): its new replicas are those of fenced brokers."""
+    others = range(680, 685)
+    for broker_id in others:
+        talk.tell(ApiKey.BROKER_REGISTRATION, registration(broker_id))
+    b, c, d, e, f = others
+    for number, targets in enumerate(
+        (
+            ([NODE_ID, c], [NODE_ID, d], [NODE_ID, b], None),
+            ([NODE_ID, c], [c, d], [NODE_ID, c]),
+            ([c, d], [e, d], None),
+            ([c, d], [e, f], [e, f], [b, NODE_ID]),
+            ([NODE_ID, b, c], [NODE_ID, b], [NODE_ID, b, d, e], None),
+            ([NODE_ID], [c, NODE_ID], [b, c]),
+        )
+    ):
+        name = f"reassigned-{number}"
+        assignments = [{"partitionIndex": 0, "brokerIds": [NODE_ID, b]}]
+        topic = {"name": name, "numPartitions": -1, "replicationFactor": -1, "assignments": assignments}
+        created = talk.tell(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeoutMs": 9000})["topics"][0]
+        assert created["errorCode"] == 0, created
+        for step, target in enumerate(targets):
+            partitions = [{"partitionIndex": 0, "replicas": target}]
+            body = {"timeoutMs": 9000, "topics": [{"name": name, "partitions": partitions}]}
+            case = f"{name}, step {step}: {target}"
+            talk.ask(case, ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, body)
+            listed = {"timeoutMs": 9000, "topics": [{"name": name, "partitionIndexes": [0]}]}
+            talk.ask(case, ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, listed)
+        talk.tell(ApiKey.DELETE_TOPICS, {"topics": [{"name": name}], "timeoutMs": 9000})
+    for broker_id in others:
+        talk.tell(ApiKey.UNREGISTER_BROKER, {"brokerId": broker_id})
+
+
 def assign_replicas(talk: Talk) -> None:
     broker_id = 660
     directory = registration(broker_id)["logDirs"][0]
