@@ -51,10 +51,11 @@ class Maintenance:
         async with trio.open_nursery() as nursery:
             for name, interval_ms, work in (
                 ("retention", logs.log_retention_check_interval_ms, self.delete_old_segments),
-                ("checkpoints", logs.log_flush_offset_checkpoint_interval_ms, self.flush),
+                ("checkpoints", logs.log_flush_offset_checkpoint_interval_ms, self.write_checkpoints),
                 ("high watermarks", replication.replica_high_watermark_checkpoint_interval_ms, self.note_committed),
                 ("producer expiry", self.config.transactions.producer_id_expiration_check_interval_ms, self.expire),
                 ("flush", CHECK_INTERVAL_MS, self.flush_by_time),
+                ("sealed segments", CHECK_INTERVAL_MS, self.flush_sealed),
                 ("deleted segments", CHECK_INTERVAL_MS, self.remove_doomed),
                 ("deleted partitions", self.config.log_defaults.file_delete_delay_ms, self.remove_deleted),
             ):
@@ -99,16 +100,26 @@ class Maintenance:
             self._doomed.remove(doomed)
             await self.world.in_thread(remove_files, doomed[1])
 
-    async def flush(self) -> None:
-        """Flush sealed segments and write all checkpoints, to keep the scan after a power cut short. The delay of
-        truncated segments begins here (``LocalLog.truncateTo`` passes ``asyncDelete``).
+    async def flush_sealed(self) -> None:
+        """Flush sealed segments soon after they are sealed (Apache: ``flush-log``, scheduled by ``UnifiedLog.roll``).
+
+        A power cut can take the end of an unflushed one and leave the next one. Nothing distinguishes that hole from
+        one of compaction.
         """
+        slices = Slices(PARTITIONS_AT_ONCE)
         for partition in self._held():
+            await slices.spend()
             log = partition.log
-            if files := log.segments.take_dropped():
-                self._doom(partition, files)
             if log.recovery_point < log.segments.active.base_offset:
                 await self._flush(partition, log.segments.active.base_offset)
+
+    async def write_checkpoints(self) -> None:
+        """Write all checkpoints. The delay of truncated segments begins here (``LocalLog.truncateTo`` passes
+        ``asyncDelete``).
+        """
+        for partition in self._held():
+            if files := partition.log.segments.take_dropped():
+                self._doom(partition, files)
             await trio.lowlevel.checkpoint()
         await self.replicas.checkpoints.write()
 

@@ -37,7 +37,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import TRANSACTION_TOPIC
 from tests.coordination.desk import WORLD, settle
 from tests.coordination.marker_leaders import MarkerLeaders
-from tests.support.held import TOPIC, Broker, broker_in, registration, topic
+from tests.support.held import TOPIC, WITHOUT_THREADS, Broker, broker_in, registration, topic
 
 LEADER, FOLLOWER, ELSEWHERE = 1, 2, 2
 FOLLOWER_EPOCH = 6
@@ -100,7 +100,7 @@ async def coordinating(
     path: Path, leaders: MarkerLeaders, *replicas: int, **settings: str
 ) -> AsyncIterator[TransactionDesk]:
     """A broker that leads ``__transaction_state-0``, with all ``replicas`` in sync. Another one leads the topic."""
-    broker = broker_in(path, LEADER)
+    broker = broker_in(path, LEADER, WITHOUT_THREADS)
     await broker.replicas.registered(5)
     config = from_mapping({**SETTINGS, **{name.replace("_", "."): each for name, each in settings.items()}}).config
     connect = cast(Any, leaders.connect)

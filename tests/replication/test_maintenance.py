@@ -24,6 +24,7 @@ from kraft.storage.log import Log
 from kraft.testing.embedded import SETTINGS
 from kraft.world.world import World
 from tests.storage.logs import append, config
+from tests.support.held import WITHOUT_THREADS
 from tests.support.steps import steps_of_this_task
 from tests.support.talk import batch
 
@@ -101,7 +102,7 @@ async def test_truncated_segments_are_deleted_by_a_worker_thread(
     monkeypatch.setattr(os, "unlink", note)
     cut(partition)
     assert "00000000000000000001.log.deleted" in os.listdir(directory)
-    await upkeep.flush()
+    await upkeep.write_checkpoints()
     await upkeep.remove_doomed()
     assert deleted_by == []
     await trio.sleep(61)
@@ -119,10 +120,23 @@ async def test_a_look_at_all_partitions_lets_other_tasks_run(tmp_path: Path, mon
     for number in range(5):
         host(upkeep.replicas, tmp_path, f"topic-{number}")
     cleaner = compaction.Compaction(upkeep.config, upkeep.world, upkeep.replicas, trio.Event())
-    for work in (upkeep.flush_by_time, upkeep.expire, cleaner.clean_one):
+    for work in (upkeep.flush_by_time, upkeep.flush_sealed, upkeep.expire, cleaner.clean_one):
         async with steps_of_this_task() as steps:
             await work()
         assert steps.count >= 5
+
+
+async def test_a_sealed_segment_is_flushed_within_seconds(
+    tmp_path: Path, nursery: trio.Nursery, autojump_clock: object
+) -> None:
+    """``UnifiedLog.roll`` schedules its flush. Until then a power cut can leave a hole before the next segment."""
+    upkeep = maintenance()
+    upkeep.world = WITHOUT_THREADS
+    log = host(upkeep.replicas, tmp_path, "topic").log
+    append(log, bytearray(batch(b"active")))
+    nursery.start_soon(upkeep.run)
+    await trio.sleep(5)
+    assert (log.recovery_point, log.log_end_offset) == (1, 2)
 
 
 async def test_a_log_that_cannot_shrink_keeps_no_other_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
