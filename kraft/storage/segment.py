@@ -250,7 +250,10 @@ class Segment:
     def age_ms(self, now_ms: int, max_timestamp: int) -> int:
         """Return the age for ``rolling.roll_ms``: by the timestamps of records, or else by the clock."""
         if self.first_timestamp is None and self.size:
-            self.first_timestamp = next(self.headers())[1].max_timestamp
+            try:
+                self.first_timestamp = next(self.headers())[1].max_timestamp
+            except CorruptBatch:  # the readers of that batch get the error, and no append
+                self.first_timestamp = NO_TIMESTAMP
         if self.first_timestamp is not None and self.first_timestamp >= 0:
             return max_timestamp - self.first_timestamp
         if self.created_ms is None:

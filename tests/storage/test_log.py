@@ -191,6 +191,26 @@ def test_records_that_the_cleaner_must_reach_leave_the_active_segment(
     assert len(log.segments) == segments
 
 
+def test_a_damaged_first_batch_refuses_no_append(tmp_path: Path) -> None:
+    """The first append after a start reads the header of the segment's first batch, for ``segment.ms``. The error
+    ended the connection of the producer.
+    """
+    settings = config(index_interval_bytes=0)
+    log = open_log(tmp_path, settings)
+    append(log, batch([b"a"]))
+    append(log, batch([b"b"]))
+    log.close()
+    path = Path(log.segments.active.path)
+    data = bytearray(path.read_bytes())
+    data[16] ^= 0xFF  # its magic
+    path.write_bytes(data)
+    again = open_log(tmp_path, settings)
+    assert append(again, batch([b"c"])).base_offset == 2
+    with pytest.raises(KafkaError) as refused:
+        again.read(0, EVERYTHING, 3)
+    assert refused.value.code is ErrorCode.CORRUPT_MESSAGE
+
+
 def test_jitter_stays_below_the_age_that_it_shortens(tmp_path: Path) -> None:
     """``LogConfig.randomSegmentJitter``: "abs(nextInt) % min(segmentJitterMs, maxSegmentMs)"."""
     settings = config(cleanup_policy="compact", max_compaction_lag_ms=500, segment_jitter_ms=400)
