@@ -68,6 +68,12 @@ class DirectoryMove:
         end_offset = 0 if self.future is None else self.future.log_end_offset
         return max(self.partition.log.log_end_offset - end_offset, 0)
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the copy must begin again: its log was truncated, or begins behind the end of the copy."""
+        log = self.partition.log
+        return self.cuts != log.cuts or (self.future is not None and self.future.log_end_offset < log.log_start_offset)
+
 
 @attrs.define(eq=False)
 class DirectoryMoves:
@@ -194,7 +200,7 @@ class DirectoryMoves:
     def _copy_piece(self, move: DirectoryMove, future: Log) -> int:
         log = move.partition.log
         future.config = log.config
-        if move.cuts != log.cuts or future.log_end_offset < log.log_start_offset:
+        if move.is_outdated:
             self._begin(move, future)
         copied = 0
         piece = log.read(future.log_end_offset, COPIED_AT_ONCE_BYTES, log.log_end_offset)
@@ -221,13 +227,17 @@ class DirectoryMoves:
             future.truncate_fully_and_start_at(start)
 
     def _complete(self, move: DirectoryMove, future: Log) -> bool:
-        """Let the copy take the place of the log, in one step of the event loop. Return False if it lacks much again.
+        """Let the copy take the place of the log, in one step of the event loop.
+
+        Return False if it lacks much again, or must begin again.
 
         Raises:
             StorageError: The copy could not take the place. The next start completes the move.
         """
         partition, replicas = move.partition, self.replicas
         log, now_ms = partition.log, replicas.world.clock.now_ms()
+        if move.is_outdated:
+            return False
         copied = 0
         while last := self._copy(move, future):
             copied += last

@@ -41,7 +41,7 @@ from kraft.storage.errors import StorageError
 from kraft.storage.meta_properties import MetaProperties
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.world import World
+from kraft.world.world import Syncable, World, sync_now
 from tests.storage.logs import config
 from tests.support.held import TOPIC, TOPIC_ID, WITHOUT_THREADS, Broker, registration, topic
 from tests.support.talk import batch
@@ -179,31 +179,40 @@ async def test_deleted_records_do_not_come_back(one: Moving) -> None:
     assert (one.partition.log.log_start_offset, one.values()) == (1, [b"1", b"2", b"3"])
 
 
-async def test_a_truncation_makes_the_copy_begin_again(one: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("moment", ["copy", "flush"])
+async def test_a_truncation_makes_the_copy_begin_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
     """Records that a new leader lacks are in no copy, also if others took their offsets. A worker thread deletes the
     first copy, which may be large.
     """
     deleted: list[str] = []
     monkeypatch.setattr(moves, "remove_files", deleted.extend)
-    log = one.partition.log
-    for value in (b"0", b"1", b"2"):
-        one.append(value)
-    one.move()
-    (move,) = one.moves.copies.values()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(one.moves.run)
-        with trio.fail_after(LIMIT_S):
-            while move.future is None or move.lag:
-                await trio.lowlevel.checkpoint()
-        log.truncate_to(1, 0)
-        one.append(b"other")
-        one.append(b"others")
-        with trio.fail_after(LIMIT_S):
-            while one.moves.copies:
-                await trio.lowlevel.checkpoint()
-        nursery.cancel_scope.cancel(reason="done")
-    assert one.partition.log is not log
-    assert one.values() == [b"0", b"other", b"others"]
+
+    def truncate() -> None:
+        if one.partition.log.cuts == 0:
+            one.partition.log.truncate_to(1, 0)
+            one.append(b"other")
+            one.append(b"others")
+
+    async def after_a_piece() -> None:
+        await trio.lowlevel.checkpoint()
+        truncate()
+
+    def sync(flush: Syncable) -> None:
+        sync_now(flush)
+        truncate()
+
+    if moment == "copy":
+        monkeypatch.setattr(moves, "next_slice", after_a_piece)
+    async with moving(tmp_path, attrs.evolve(WITHOUT_THREADS, sync=sync) if moment == "flush" else None) as one:
+        log = one.partition.log
+        for value in (b"0", b"1", b"2"):
+            one.append(value)
+        one.move()
+        await one.finish()
+        assert one.partition.log is not log
+        assert one.values() == [b"0", b"other", b"others"]
     assert f"{0:020}.log.deleted" in map(os.path.basename, deleted)
 
 
