@@ -254,6 +254,7 @@ class Quorum:
                 nursery.start_soon(self._flusher.run, self._inbox.send, name="flusher")
                 nursery.start_soon(self._snapshot_check.run, self._snapshot_checked, name="snapshot check")
                 self._resumed_at = self._world.seconds()
+                self._core.begin(trio.current_time())
                 await self._take(Timeout())
                 task_status.started()
                 while True:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import attrs
 
@@ -66,7 +67,9 @@ class RaftCore:
         timing: Timing | None = None,
     ) -> None:
         self._member = member = Member(node_id, voters, log, timing or Timing(), jitter)
-        member.state = _first_state(member, election, now)
+        timeout_s = member.timing.election_timeout(jitter()) if member.others else 0.0
+        self._first_state = partial(_first_state, member, election, timeout_s)
+        member.state = self._first_state(now)
         member.written = election if election.epoch == member.epoch else ElectionState()
 
     @property
@@ -97,6 +100,10 @@ class RaftCore:
     @property
     def leader_id(self) -> int | None:
         return self._member.leader_id
+
+    def begin(self, now: float) -> None:
+        """Restart the timers before the first step, if the node has loaded its snapshot since it made this core."""
+        self._member.state = self._first_state(now)
 
     def step(self, now: float, event: Event) -> Effects:
         """Process one event. Requests, responses and timeouts that do not fit the state have no effect.
@@ -145,21 +152,20 @@ class RaftCore:
         return member.take_effects()
 
 
-def _first_state(member: Member, election: ElectionState, now: float) -> State:
+def _first_state(member: Member, election: ElectionState, timeout_s: float, now: float) -> State:
     """Return the state after a restart: a leader resigns, a follower follows, and a voter keeps its vote."""
     epoch = max(election.epoch, member.log.last_epoch)
     if epoch > election.epoch:
         election = ElectionState(epoch)
     if not member.others:
         return Unattached(epoch, election_deadline=now, voted_for=election.voted_for)  # no other voter
-    timeout = member.timing.election_timeout(member.jitter())
     if election.leader_id == member.node_id and member.is_voter:
         others = frozenset(member.others)
-        return Resigned(epoch, member.node_id, now + timeout, member.others, others, end_at=now)
+        return Resigned(epoch, member.node_id, now + timeout_s, member.others, others, end_at=now)
     if election.leader_id is not None and election.leader_id in member.others:
         fetch_deadline = now + member.timing.fetch_timeout_s
         return Follower(epoch, election.leader_id, fetch_deadline, election.voted_for, request_at=now)
-    deadline = now + timeout if member.is_voter else math.inf
+    deadline = now + timeout_s if member.is_voter else math.inf
     return Unattached(epoch, deadline, election.voted_for, request_at=now)
 
 

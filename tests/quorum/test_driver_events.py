@@ -27,12 +27,12 @@ from kraft.quorum.trace import CoreStepped
 from kraft.raft.core import RaftCore
 from kraft.raft.events import Effects, Event, LogAppended, LogFlushed, RequestReceived
 from kraft.raft.messages import FetchRequest, FetchResponse, VoteRequest
-from kraft.raft.state import ElectionState, Prospective
+from kraft.raft.state import ElectionState, Follower, Prospective
 from kraft.raft.timing import Timing
 from kraft.simulation.virtual_network import at_once
 from kraft.storage.flush import Flush
 from kraft.world.transport import Transport
-from kraft.world.world import World
+from tests.support.held import WITHOUT_THREADS
 from tests.support.quorums import append, identity, idle, running
 
 OBSERVER = 9
@@ -247,20 +247,37 @@ async def test_while_a_vote_is_written_events_wait_their_turn(tmp_path: Path) ->
         assert sorted(answers) == [0, 1, 2]
 
 
-async def test_an_unreachable_peer_delays_no_other_task(tmp_path: Path) -> None:
-    """``controller.quorum.retry.backoff.ms`` may be 0; a follower still gives its leader up in time."""
+def restarted(path: Path, timing: Timing) -> Quorum:
+    """Voter 1, which followed voter 2 before its restart. It reaches nobody now."""
 
     async def nobody(host: str, port: int) -> Transport:
         await trio.lowlevel.checkpoint()
         raise ConnectionRefusedError("nobody listens")
 
     voters = [Voter(number, "127.0.0.1", number) for number in (1, 2, 3)]
-    world = World(dial=nobody)
-    log = MetadataLog.open(str(tmp_path), LogConfig(), now_ms=world.clock.now_ms())
+    world = attrs.evolve(WITHOUT_THREADS, dial=nobody)
+    log = MetadataLog.open(str(path), LogConfig(), now_ms=world.clock.now_ms())
     this = identity(1, *voters)
     ElectionFile(log, 1, this.voters).write(ElectionState(1, leader_id=2))
-    timing = Timing(retry_backoff_s=0.0, fetch_timeout_s=0.05)
-    quorum = Quorum(this, log, world, timing=timing)
+    return Quorum(this, log, world, timing=timing)
+
+
+async def test_the_load_of_a_snapshot_takes_no_time_of_the_leader(tmp_path: Path, autojump_clock: object) -> None:
+    """``controller.quorum.fetch.timeout.ms`` counts from when the follower can fetch. The load before it is longer."""
+    quorum = restarted(tmp_path, Timing(fetch_timeout_s=2.0))
+    await trio.sleep(60)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(quorum.run, idle)
+        await trio.sleep(1.9)
+        assert isinstance(quorum.state, Follower)
+        await trio.sleep(0.2)
+        assert isinstance(quorum.state, Prospective)
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_unreachable_peer_delays_no_other_task(tmp_path: Path) -> None:
+    """``controller.quorum.retry.backoff.ms`` may be 0; a follower still gives its leader up in time."""
+    quorum = restarted(tmp_path, Timing(retry_backoff_s=0.0, fetch_timeout_s=0.05))
     given_up = trio.Event()
     quorum.trace.subscribe(CoreStepped, lambda _: given_up.set() if isinstance(quorum.state, Prospective) else None)
     async with trio.open_nursery() as nursery:

@@ -107,7 +107,7 @@ def forgets(**fields: Any) -> Callable[[Any], Any]:
     """A restart that forgets stored fields."""
 
     def make(first_state: Any) -> Any:
-        return lambda member, election, now: first_state(member, attrs.evolve(election, **fields), now)
+        return lambda member, election, *times: first_state(member, attrs.evolve(election, **fields), *times)
 
     return make
 
@@ -255,9 +255,9 @@ def wins_early(count_vote: Any) -> Any:
 
 
 def leads_on(first_state: Any) -> Any:
-    def first(member: Any, election: Any, now: float) -> Any:
+    def first(member: Any, election: Any, timeout_s: float, now: float) -> Any:
         if election.leader_id != member.node_id or member.log.last_epoch != election.epoch:
-            return first_state(member, election, now)
+            return first_state(member, election, timeout_s, now)
         progress = {voter: leader.Progress(fetched_at=now) for voter in member.others}
         progress[member.node_id] = leader.Progress(member.log.end_offset, now)
         start = member.log.end_of(election.epoch - 1).end_offset
