@@ -102,7 +102,10 @@ def _find(broker: BrokerContext, topic: str, key: str, listener: str) -> Coordin
         count = broker.replicas.partition_count(topic)
         if not count:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        leader, _ = broker.replicas.known_leader(topic, coordinator_partition(hashed, count))
+        index = coordinator_partition(hashed, count)
+        leader, _ = broker.replicas.known_leader(topic, index)
+        if leader == broker.replicas.node_id and not broker.lazy_coordinators.coordinates(topic, index):
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)  # the roles of the newest image come a little later
         registered = broker.image.brokers.get(leader)
         endpoint = None if registered is None or registered.fenced else registered.endpoint(listener)
         if endpoint is None:

@@ -42,7 +42,7 @@ class LazyCoordinators:
     _made: BrokerCoordinators | None = None
     _wanted: trio.Event = attrs.Factory(trio.Event)
     _led: dict[tuple[str, int], HostedPartition] = attrs.Factory(dict)
-    """The internal partitions that this broker leads, by topic and index, until the coordinators are made."""
+    """The internal partitions that this broker leads, by topic and index."""
     _deleted: set[str] = attrs.Factory(set)
     """The topics that were deleted since it leads one of them."""
 
@@ -56,7 +56,6 @@ class LazyCoordinators:
                 self.config, self.replicas, self.world, self.registry, self.new_producer_id, self.create_topics
             )
             led = [each for each in self._led.values() if self._leads(each)]
-            self._led.clear()
             self._made.apply(LeaderChanges(led, []), self._deleted)
             self._wanted.set()
         return self._made
@@ -66,19 +65,22 @@ class LazyCoordinators:
         hosted = self.replicas.partitions.get(partition.topic, {}).get(partition.index)
         return hosted is partition and partition.is_leader
 
+    def coordinates(self, topic: str, index: int) -> bool:
+        """Whether this broker has taken over the partition, so that requests do not get NOT_COORDINATOR any more."""
+        return (topic, index) in self._led
+
     def begin(self) -> None:
         """Import them on a worker thread, then make and run them."""
         self._wanted.set()
 
     def apply(self, led: LeaderChanges, deleted: Iterable[str] = ()) -> None:
         """Resign from lost partitions, take over gained ones, and begin to delete the offsets of ``deleted`` topics."""
-        if self._made is not None:
-            self._made.apply(led, deleted)
-            return
         for partition in led.lost:
             self._led.pop((partition.topic, partition.index), None)
         self._led |= {(each.topic, each.index): each for each in led.gained if is_internal(each.topic)}
-        if self._led:
+        if self._made is not None:
+            self._made.apply(led, deleted)
+        elif self._led:
             self._deleted.update(deleted)
             self._wanted.set()
 

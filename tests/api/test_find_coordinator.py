@@ -22,6 +22,7 @@ from kraft.wire.errors import ErrorCode
 from tests.api.test_metadata import ask
 from tests.coordination.creation import creation
 from tests.coordination.desk import topic_records
+from tests.coordination.test_lazy_coordinators import coordinators_of
 from tests.support.eventually import eventually_async
 from tests.support.held import WITHOUT_THREADS, broker_in, registration, serving
 from tests.support.nodes import connected
@@ -59,11 +60,15 @@ async def test_the_first_request_creates_the_offsets_topic() -> None:
 async def test_the_first_requests_wait_for_the_controller_a_little(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
-    """CREATION_WAIT_S; also a request that finds the topic in flight, or in metadata whose logs are not open yet."""
+    """CREATION_WAIT_S; also a request that finds the topic in flight, or in metadata whose logs are not open yet. The
+    response does not name this broker before it has taken over the partition.
+    """
     held = broker_in(tmp_path, 1, WITHOUT_THREADS)
+    await held.replicas.registered(10)
     await held.hear(registration(1, 10))
+    coordinators = coordinators_of(held)
     async with creation() as (topics, controller):
-        broker = attrs.evolve(serving(held.replicas), auto_topics=topics)
+        broker = attrs.evolve(serving(held.replicas), auto_topics=topics, lazy_coordinators=coordinators)
 
         async def code_and_wait() -> tuple[int, float]:
             began = trio.current_time()
@@ -87,12 +92,14 @@ async def test_the_first_requests_wait_for_the_controller_a_little(
             await wait_all_tasks_blocked()
             nursery.start_soon(ask_again)
             await wait_all_tasks_blocked()
-            await held.hear(*topic_records("__consumer_offsets", UUID(int=50), 1))
+            led = await held.hear(*topic_records("__consumer_offsets", UUID(int=50), 1))
             nursery.start_soon(ask_again)
             await wait_all_tasks_blocked()
             assert found == []
             await controller.answer(ErrorCode.NONE)
-        assert found == [(0, 0)] * 3
+        assert found == [(ErrorCode.COORDINATOR_NOT_AVAILABLE, 0)] * 3
+        coordinators.apply(led)
+        assert await code_and_wait() == (ErrorCode.NONE, 0)
     await held.replicas.close()
 
 
@@ -117,6 +124,9 @@ async def test_a_lost_controller_delays_no_request(tmp_path: Path) -> None:
         await cluster.start(2, 3)
 
         async def exist() -> bool:
+            # Again, because a creation is given up after 30 s.
+            await ask(broker, "orders", create_topics=True)
+            await broker.request(_find("g", 0, 4), 4)
             return {"orders", "__consumer_offsets"} <= {each.name for each in (await ask(broker, None)).topics}
 
         await eventually_async(exist)
