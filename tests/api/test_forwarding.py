@@ -127,7 +127,7 @@ async def test_the_response_comes_when_the_broker_has_applied_all_that_it_knows_
         await created_on(broker, other, "second")
         steps.append("second has its response")
 
-    async with cluster_in(tmp_path) as cluster:
+    async with cluster_in(tmp_path, {"controller.quorum.fetch.timeout.ms": "20000"}) as cluster:
         async with cluster.connected(1) as broker:
             leader = await active_controller(broker)
         other = leader % 3 + 1

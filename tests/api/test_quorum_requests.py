@@ -175,7 +175,7 @@ async def test_a_fetch_with_nothing_to_bring_waits_for_the_log_to_grow(active: S
     fetched: list[bytes] = []
 
     async def follow() -> None:
-        _, data = await say(active, fetch(active, end, wait_s=2.0), as_=OBSERVER)
+        _, data = await say(active, fetch(active, end, wait_s=20.0), as_=OBSERVER)
         fetched.append(data)
 
     async with trio.open_nursery() as nursery:

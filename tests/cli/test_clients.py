@@ -206,7 +206,7 @@ async def _join(bootstrap_servers: str) -> None:
     host, _, port = bootstrap_servers.rpartition(":")
     epochs, waiting = {"reader": 0, "one": 0, "two": 0}, {"reader", "one", "two"}
     async with connect(host, int(port), client_id="test") as connection:
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             await connection.request(FindCoordinatorRequest(coordinator_keys=["readers"]))  # creates __consumer_offsets
             while waiting:
                 for member in sorted(waiting):

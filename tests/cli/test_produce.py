@@ -24,7 +24,7 @@ from tests.client.talk import TOPIC, lead_a_topic, servers_of
 from tests.support.node_process import environment, running_node
 from tests.support.trio_cluster import QUICK_LEASES, cluster_in
 
-TIMEOUT_S = 60
+TIMEOUT_S = 240
 # A process that makes the terminal that it is given as stdin its own, so that Ctrl-C there is a signal to it.
 _ON_ITS_TERMINAL = """
 import fcntl, os, sys, termios

@@ -43,11 +43,11 @@ async def test_a_batch_whose_answer_was_lost_is_stored_once(acks: int, copies: i
 
 async def test_records_without_an_acknowledgement_are_uncertain() -> None:
     async with relayed_node() as (relay, bootstrap), open_cluster(bootstrap) as cluster:
-        producer = Producer(cluster, TOPIC, delivery_timeout_s=1.0)
+        producer = Producer(cluster, TOPIC, delivery_timeout_s=5.0)
         await producer.start()
         await producer.send([(None, b"a")])
         relay.loses[ApiKey.PRODUCE] = 1_000_000
-        with pytest.raises(GaveUp, match=r"orders-0: gave up after 1 seconds: "):
+        with pytest.raises(GaveUp, match=r"orders-0: gave up after 5 seconds: "):
             await producer.send([(None, b"b"), (None, b"c")])
         assert (producer.stored, producer.uncertain) == (1, 2)
         relay.loses.clear()

@@ -306,7 +306,7 @@ async def test_a_leader_that_does_not_respond_gets_a_new_connection() -> None:
     peer = Peer(2, once(silent, welcome))
     async with channel_to(peer, quorum=Quorum(2), attempt_timeout_ms=200) as channel:
         assert (await channel.request(BrokerHeartbeatRequest())).is_caught_up
-    assert len(peer.asked) == 2
+    assert len(peer.asked) >= 2
 
 
 async def test_a_request_to_an_unreachable_leader_times_out() -> None:

@@ -329,7 +329,9 @@ class TestLongWork:
             await settle()
             assert len(desk.groups.shard_of(GROUP).core.offsets.of(GROUP)) == MANY
 
-    async def test_a_leader_that_goes_while_a_rebalance_completes_answers_all_members(self, tmp_path: Path) -> None:
+    async def test_a_leader_that_goes_while_a_rebalance_completes_answers_all_members(
+        self, tmp_path: Path, autojump_clock: object
+    ) -> None:
         """Some members are parked then, and the responses of others wait for the end of the decision."""
         async with desk_in(tmp_path) as desk, trio.open_nursery() as nursery:
             await desk.lead()

@@ -37,7 +37,7 @@ from kraft.wire.codec import encode
 from tests.support.cluster_id import CLUSTER_ID
 from tests.support.eventually import eventually
 from tests.support.metadata_logs import append_records, open_log
-from tests.support.node_process import NodeProcess, environment, free_ports
+from tests.support.node_process import STOP_TIMEOUT_S, NodeProcess, environment, free_ports
 from tests.support.nodes import node_in
 from tests.support.talk import batch, create, fetch_request, produce
 
@@ -441,7 +441,7 @@ def test_the_tree_shows_the_lifetimes(node: NodeProcess) -> None:
             # The tree is printed in the same breath, before the node looks at anything else.
             process.send_signal(signal.SIGTERM)
             text = output.read()
-        assert process.wait(30) == 0
+        assert process.wait(STOP_TIMEOUT_S) == 0
     finally:
         process.kill()
         process.wait()
@@ -485,7 +485,7 @@ def test_a_second_signal_ends_the_node_at_once(tmp_path: Path) -> None:
         node.process.send_signal(signal.SIGTERM)
         eventually(lambda: _refuses(node.ports[0]))
         node.process.send_signal(signal.SIGINT)
-        assert node.process.wait(30) == 130
+        assert node.process.wait(STOP_TIMEOUT_S) == 130
     node.start()
     assert node.stop() == 0
 
@@ -533,7 +533,7 @@ def test_the_default_node_formats_its_own_directory(tmp_path: Path, monkeypatch:
             assert output.readline().startswith("ready")
             assert (tmp_path / "kraft-data" / "meta.properties").exists()
             process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(STOP_TIMEOUT_S) == 0
     finally:
         process.kill()
         process.wait()

@@ -85,7 +85,8 @@ async def test_a_killed_consumer_and_a_killed_broker_lose_nothing(tmp_path: Path
         async with talking(node) as broker:
             topic_id = await shared_topic(broker, b"a", b"b", b"c")
             async with talking(node) as killed:
-                assert await fetch(killed, "killed", topic_id) == ([(0, 2, 1)], ErrorCode.NONE)
+                fetched = await fetch(killed, "killed", topic_id, max_wait_ms=MAX_WAIT_MS)
+                assert fetched == ([(0, 2, 1)], ErrorCode.NONE)
             again = await fetch(broker, "member", topic_id, max_wait_ms=MAX_WAIT_MS)
             assert again == ([(0, 2, 2)], ErrorCode.NONE)
             await fetch(broker, "member", topic_id, 1, 0, 2)

@@ -119,7 +119,7 @@ def test_the_next_producer_fences_the_last(node: NodeProcess) -> None:
 def test_a_killed_coordinator_continues_the_transaction(node: NodeProcess) -> None:
     """The partitions of an open transaction are in ``__transaction_state``, so its producer can still commit."""
     create_topic(node, "t")
-    writer = producer(node, "survivor")
+    writer = producer(node, "survivor", transaction_timeout_ms=300_000)
     writer.begin_transaction()
     writer.produce("t", b"before")
     assert writer.flush(TIMEOUT_S) == 0

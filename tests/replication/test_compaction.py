@@ -147,7 +147,7 @@ async def compacted_to(broker: Broker, path: Path, *expected: bytes | None) -> N
     """Let the cleaner run, as it does from a node's start on, until the log has these values."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(cleaner_of(broker, path).run)
-        await until(lambda: values(broker.partition.log) == list(expected), timeout_s=5)
+        await until(lambda: values(broker.partition.log) == list(expected))
         nursery.cancel_scope.cancel()
 
 

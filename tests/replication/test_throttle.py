@@ -80,7 +80,7 @@ async def test_the_rate_of_the_broker_comes_before_that_of_all(leader: Broker) -
     throttle = Throttle(LEADER_RATE, leader.replicas)
     throttle.record(1000)
     assert not throttle.is_exceeded
-    await leader.hear(ConfigRecord(BROKER, "", LEADER_RATE, "999"))
+    await leader.hear(ConfigRecord(BROKER, "", LEADER_RATE, "500"))
     assert throttle.is_exceeded
     await leader.hear(ConfigRecord(BROKER, "1", LEADER_RATE, "1000"))
     assert not throttle.is_exceeded

@@ -19,7 +19,7 @@ class _Says(Ours):
     """Prints a line, and stays."""
 
     line: str = ""
-    ready_timeout_s: float = 5.0
+    ready_timeout_s: float = 60.0
 
     def run_command(self, properties: Path) -> list[str]:
         return [sys.executable, "-c", f"import time; print({self.line!r}, flush=True); time.sleep(60)"]
@@ -43,7 +43,7 @@ def test_no_two_nodes_are_given_one_port(monkeypatch: pytest.MonkeyPatch) -> Non
         assert other.stdout is not None
         theirs = [int(port) for port in other.stdout.readline().split()]
         mine = [port for _ in range(10) for port in free_ports(2)]
-        other.communicate("\n", timeout=10)
+        other.communicate("\n", timeout=60)
     assert len({*mine, *theirs}) == 40
     assert other.returncode == 0
 

@@ -122,11 +122,10 @@ def _close_from_elsewhere(address: str, identity: tuple[int, bytes]) -> bool:
     close = struct.pack(">ii", 1, Close.type)
     host, _, port = address.partition(":")
     received = b""
-    with socket.create_connection((host, int(port)), 5.0) as connection:
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 5.0) as connection:
         connection.sendall(b"".join(struct.pack(">i", len(each)) + each for each in (connect, close)))
-        with contextlib.suppress(ConnectionResetError):
-            while chunk := connection.recv(4_096):
-                received += chunk
+        while chunk := connection.recv(4_096):
+            received += chunk
     if len(received) < _CONNECTED.size:
         return True  # closed before its answer
     _, _, timeout_ms = _CONNECTED.unpack_from(received)

@@ -21,7 +21,7 @@ def python(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

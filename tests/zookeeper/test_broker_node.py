@@ -27,7 +27,7 @@ from tests.support.zookeeper_process import ZooKeeperProcess, end_session
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
 
 LIMIT_S = 60.0
-TIMEOUT_S = 4.0
+TIMEOUT_S = 10.0
 US = "/brokers/ids/7"
 WATCHED = "/controller"
 

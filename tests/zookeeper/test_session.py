@@ -37,7 +37,7 @@ from tests.support.node_process import free_ports
 from tests.support.zookeeper_process import ZooKeeperProcess, end_session
 
 pytestmark = [pytest.mark.interop, pytest.mark.zookeeper]
-TIMEOUT_S = 4.0
+TIMEOUT_S = 10.0
 LIMIT_S = 60.0
 
 
