@@ -200,7 +200,7 @@ class Aio(Client):
 
     def join(self, group: str, topic: str, static_id: str | None) -> Member:
         consumer = self._start(
-            topic, group_id=group, group_instance_id=static_id, session_timeout_ms=10_000, heartbeat_interval_ms=500
+            topic, group_id=group, group_instance_id=static_id, session_timeout_ms=30_000, heartbeat_interval_ms=500
         )
         return AioMember(self.loop, consumer)
 

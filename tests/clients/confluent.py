@@ -149,7 +149,7 @@ class Confluent(Client):
 
     def join(self, group: str, topic: str, static_id: str | None) -> Member:
         settings = {} if static_id is None else {"group_instance_id": static_id}
-        consumer = self._consumer(group, session_timeout_ms=10_000, heartbeat_interval_ms=500, **settings)
+        consumer = self._consumer(group, session_timeout_ms=30_000, heartbeat_interval_ms=500, **settings)
         return ConfluentMember(consumer, topic)
 
     def cluster(self) -> Cluster:

@@ -157,7 +157,7 @@ class KafkaPython(Client):
         consumer = self._consumer(
             group_id=group,
             group_instance_id=static_id,
-            session_timeout_ms=10_000,
+            session_timeout_ms=30_000,
             heartbeat_interval_ms=500,
         )
         return KafkaPythonMember(consumer, topic)

@@ -259,7 +259,8 @@ def test_records_are_copied_once(
             copier.send(target, value)
         copier.send_offsets(topic, group, {0: position + len(batch)})
         (copier.abort, copier.commit)[number % 2]()
-    assert read_committed(writer.bootstrap_servers, target, 0) == records
+    # EndTxn is answered before its markers are written.
+    eventually(lambda: read_committed(writer.bootstrap_servers, target, 0) == records)
 
 
 @pytest.mark.feature("confluent-kafka", "consume-transform-produce")
@@ -269,4 +270,5 @@ def test_confluent_copies_records_once(bootstrap_servers: str, fresh: Callable[[
     with Copier(bootstrap_servers, topic, target, 1) as copier, Writer(bootstrap_servers, topic, 1) as writer:
         copier.wait_for_more(5)
     assert copier.aborted > 0
-    assert read_committed(bootstrap_servers, target, 0) == [b"%d" % number for number in range(writer.written)]
+    written = [b"%d" % number for number in range(writer.written)]
+    eventually(lambda: read_committed(bootstrap_servers, target, 0) == written)

@@ -304,7 +304,7 @@ def mirror(cluster: Cluster, target: NodeProcess, tmp_path: Path) -> ProgramProc
         "a->b.topics": "orders",
         "b->a.enabled": "false",
         "a.consumer.isolation.level": "read_committed",
-        "b.producer.transaction.timeout.ms": "5000",
+        "b.producer.transaction.timeout.ms": "60000",
         "b.exactly.once.source.support": "enabled",
         "dedicated.mode.enable.internal.rest": "true",
         "listeners": f"http://127.0.0.1:{port}",

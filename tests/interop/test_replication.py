@@ -66,7 +66,9 @@ def test_replicas_of_both_lose_nothing_and_end_alike(cluster: Cluster) -> None:
         return eventually(in_sync, TIMEOUT_S)
 
     traffic.create(TOPIC, PARTITIONS, replication_factor=3, min_insync_replicas="2")
-    assert {each.leader for each in wait_until_in_sync(everyone)} == everyone
+    wait_until_in_sync(everyone)
+    traffic.elect_preferred(TOPIC, PARTITIONS)
+    eventually(lambda: {each.leader for each in described()} == everyone, TIMEOUT_S)
     traffic.write(TOPIC, RECORDS)
     assert len(traffic.read_in_group(TOPIC, "group", 20)) == 20
     for lost in cluster.brokers:

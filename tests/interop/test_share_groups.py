@@ -19,7 +19,7 @@ from tests.support.node_process import OURS
 
 pytestmark = pytest.mark.interop
 
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 RECORDS = 40
 TOPIC = "orders"
 GROUP = "shares"

@@ -37,6 +37,7 @@ from kraft.spark.pipeline.store import ParquetStore
 from kraft.spark.pipeline.tables import TABLES, Layer, TableSchema
 from kraft.spark.session import local_session
 from tests.spark.brokers import Brokers
+from tests.spark.busy import BUSY, MAX_BUSY
 from tests.spark.seeds import add_seeds, run_seeds
 from tests.support.cluster import BOTH, QUICK_FAILOVER, Cluster, Member, running_cluster
 from tests.support.eventually import eventually
@@ -57,7 +58,6 @@ START_S, STOP_S, CATCH_UP_S = 300.0, 120.0, 300.0
 JVM_GONE_S = 30.0
 LOGGED = {"kraft_request_log": "file", "kraft_request_log_sample": "0.2", "kraft_request_log_roll_ms": "500"}
 MEDDLING_S = 0.2
-BUSY, MAX_BUSY = "Python worker failed to connect back", 5
 
 
 @attrs.define

@@ -187,7 +187,7 @@ def test_ctrl_c_reports_the_seeds_of_finished_waves(spark: SparkSession, tmp_pat
             assert line, "the campaign ended"
         process.send_signal(signal.SIGINT)
         try:
-            output, errors = process.communicate(timeout=60)
+            output, errors = process.communicate(timeout=300)
         finally:
             process.kill()
     assert process.returncode == 130, errors.decode()
@@ -222,7 +222,7 @@ def test_the_package_that_is_sent_to_executors_is_whole(tmp_path: Path) -> None:
         "from kraft.simulation.campaign import run_seed; print(run_seed(5).trace_hash)"
     )
     command = [sys.executable, "-c", code, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment(), check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment(), check=True)
     assert done.stdout.strip() == run_seed(5).trace_hash
 
 

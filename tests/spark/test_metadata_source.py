@@ -20,6 +20,7 @@ from kraft.spark.options import OptionError
 from kraft.storage.snapshot import list_snapshots, snapshot_name
 from kraft.testing.embedded import EmbeddedCluster
 from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
+from tests.spark.busy import unless_busy
 from tests.support.eventually import eventually
 from tests.support.node_process import free_ports
 
@@ -86,11 +87,15 @@ class Stream:
 
         reader = self._spark.readStream.format(FORMAT).options(**self._options).load()
         writer = reader.writeStream.foreachBatch(keep).option("checkpointLocation", str(self._directory))
-        query = writer.trigger(availableNow=True).start()
-        try:
-            assert query.awaitTermination(WAIT_S), "the query did not end"
-        finally:
-            query.stop()
+
+        def attempt() -> None:
+            query = writer.trigger(availableNow=True).start()
+            try:
+                assert query.awaitTermination(WAIT_S), "the query did not end"
+            finally:
+                query.stop()
+
+        unless_busy(attempt)
         return [rows for _, rows in sorted(batches.items())]
 
 

@@ -16,6 +16,7 @@ from pyspark.sql.streaming import StreamingQuery
 from kraft.records.compression import Compression
 from kraft.records.record import Record
 from kraft.spark import register
+from tests.spark.busy import unless_busy
 from tests.spark.topics import Topics, load, running_topics, texts
 from tests.support.node_process import free_ports
 
@@ -136,9 +137,17 @@ class Stream:
 
     def run(self, **more: object) -> list[dict[str, Any]]:
         """Process all that is available; return the progress of each batch with rows."""
-        query = self.start(availableNow=True, **more)
-        assert query.awaitTermination(QUERY_TIMEOUT_S)
-        return [progress for progress in query.recentProgress if progress["numInputRows"]]
+        found: list[dict[str, Any]] = []
+
+        def attempt() -> None:
+            query = self.start(availableNow=True, **more)
+            try:
+                assert query.awaitTermination(QUERY_TIMEOUT_S)
+            finally:
+                found.extend(progress for progress in query.recentProgress if progress["numInputRows"])
+
+        unless_busy(attempt)
+        return found
 
     def start(self, availableNow: bool = False, **more: object) -> StreamingQuery:
         trigger: dict[str, Any] = {"availableNow": True} if availableNow else {"processingTime": "0 seconds"}
@@ -289,6 +298,7 @@ def test_a_stream_from_topic_to_topic(spark: SparkSession, topics: Topics, tmp_p
     for values in (["v0", "v1", "v2"], ["v3"]):
         source = spark.readStream.format("kraft").options(**options, subscribe="from", **EARLIEST).load()
         sink = source.selectExpr("value", "'to' as topic").writeStream.format("kraft").options(**options)
-        assert sink.trigger(availableNow=True).start().awaitTermination(QUERY_TIMEOUT_S)
+        query = sink.trigger(availableNow=True)
+        assert unless_busy(lambda query=query: query.start().awaitTermination(QUERY_TIMEOUT_S))
         topics.values("from", ["v3"])
         assert [record.value for _, record in topics.read("to", 3)][-len(values) :] == [v.encode() for v in values]

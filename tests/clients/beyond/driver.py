@@ -15,7 +15,7 @@ import pytest
 from tests.clients.features import FEATURES
 
 # Below pytest's limit for one test, so that the results before a hang still count.
-RUN_LIMIT_S = 100.0
+RUN_LIMIT_S = 400.0
 
 
 @attrs.frozen

@@ -214,7 +214,8 @@ def test_static_member_returns_without_a_rebalance(kcat: Kcat, four_partitions: 
     topic = four_partitions
 
     def static(name: str) -> AbstractContextManager[Member]:
-        return kcat.member(group, topic, "-X", f"group.instance.id={name}", "-X", "auto.offset.reset=earliest")
+        options = f"group.instance.id={name}", "auto.offset.reset=earliest", "session.timeout.ms=30000"
+        return kcat.member(group, topic, *(part for option in options for part in ("-X", option)))
 
     with static("stays") as stays:
         with static("returns") as returns:

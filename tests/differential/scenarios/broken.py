@@ -41,7 +41,7 @@ def broken_frames(talk: Talk) -> None:
         "tags out of order": head(18, 3) + b"\0" + b"\2a\2b" + b"\2\5\0\1\0",
         "noise": bytes(range(40, 100)),
     }.items():
-        with talk.line(timeout_s=2) as line:
+        with talk.line() as line:
             line.send_frame(frame)
             _then(talk, line, case)
     for case, length in {
@@ -49,7 +49,7 @@ def broken_frames(talk: Talk) -> None:
         "length of 100 MB and one": 104_857_601,
         "length highest": 2**31 - 1,
     }.items():
-        with talk.line(timeout_s=2) as line:
+        with talk.line() as line:
             line.socket.sendall(struct.pack(">i", length) + b"\0" * 20)
             _then(talk, line, case)
 
@@ -69,11 +69,11 @@ def unserved_requests(talk: Talk) -> None:
         "ListOffsets 0": (2, 0, b"\0" * 20),
         "Produce 99": (0, 99, b"\0" * 40),
     }.items():
-        with talk.line(timeout_s=2) as line:
+        with talk.line() as line:
             line.send_frame(head(api, version) + rest)
             _then(talk, line, case)
     for version in (5, 99, 32767, -1):
-        with talk.line(timeout_s=2) as line:
+        with talk.line() as line:
             line.send_frame(head(ApiKey.API_VERSIONS, version) + b"\0\2a\2b\0")
             answer = line.receive_frame()
             talk.note(f"ApiVersions {version}", answer if isinstance(answer, str) else read_answer(answer, 18, 0))
@@ -95,7 +95,7 @@ def odd_but_good(talk: Talk) -> None:
         "boolean of 2": head(3, 12) + b"\0" + b"\1\2\2\0",
         "librdkafka's all topics": head(3, 12) + b"\0" + b"\0\0\0\0\1\0\0",
     }.items():
-        with talk.line(timeout_s=4) as line:
+        with talk.line() as line:
             line.send_frame(frame)
             answer = line.receive_frame()
             short = answer if isinstance(answer, str) else read_answer(answer, 3, 1 if chr(frame[3]) == "\1" else 12)

@@ -318,7 +318,7 @@ def envelopes(talk: Talk) -> None:
         "Envelope inside": (request_header(ApiKey.ENVELOPE, 0) + b"\1\0\1\0", PRINCIPAL, b"\x7f\0\0\1"),
         "DescribeQuorum inside": (quorum, PRINCIPAL, b"\x7f\0\0\1"),
     }.items():
-        with talk.line(timeout_s=2) as line:
+        with talk.line() as line:
             talk.ask(case, ApiKey.ENVELOPE, 0, sealed(data, principal, address), line=line)
 
 
@@ -345,12 +345,12 @@ def not_served_here(talk: Talk) -> None:
         "Vote cut": (52, 0, b"\0"),
         "BrokerHeartbeat cut": (63, 0, b"\0\0\0"),
     }.items():
-        with talk.line(timeout_s=2) as line:
+        with talk.line() as line:
             line.send_frame(head(api, version) + rest)
             answer = line.receive_frame()
             talk.note(case, answer if isinstance(answer, str) else f"{len(answer)} bytes")
     for version in (5, 99, -1):
-        with talk.line(timeout_s=2) as line:
+        with talk.line() as line:
             line.send_frame(head(ApiKey.API_VERSIONS, version) + b"\0\2a\2b\0")
             _then_others(talk, line, version)
 

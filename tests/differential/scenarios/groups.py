@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import base64
-import time
 from typing import Any
 
 from kraft.messages.registry import ApiKey
 from tests.differential.scenarios.produce import UNKNOWN_ID, find_transactions, made
 from tests.differential.talk import Talk
+from tests.support.eventually import eventually
 
 SUBSCRIPTION = base64.b64encode(b"\0\0\0\0\0\1\0\1t\0\0\0\0").decode()
 ASSIGNMENT = base64.b64encode(b"assigned").decode()
-COORDINATOR_TRIES = 200
 #: The fields that SyncGroup 5 must have.
 NAMED = {"protocolType": "consumer", "protocolName": "range"}
 
 
 def joining(group: str, member: str = "", **more: Any) -> dict[str, Any]:
-    body = {"groupId": group, "sessionTimeoutMs": 30_000, "rebalanceTimeoutMs": 30_000, "memberId": member}
+    body = {"groupId": group, "sessionTimeoutMs": 600_000, "rebalanceTimeoutMs": 30_000, "memberId": member}
     protocols = [{"name": "range", "metadata": SUBSCRIPTION}, {"name": "roundrobin", "metadata": SUBSCRIPTION}]
     return {**body, "protocolType": "consumer", "protocols": protocols, **more}
 
 
 def find(talk: Talk, group: str) -> None:
     """Until the coordinator has loaded its groups."""
-    for _ in range(COORDINATOR_TRIES):
+
+    def is_there() -> bool:
         talk.tell(ApiKey.FIND_COORDINATOR, {"keyType": 0, "coordinatorKeys": [group]})
         answer = talk.tell(ApiKey.HEARTBEAT, {"groupId": group, "generationId": 1, "memberId": "nobody"})
-        if answer["errorCode"] not in (0, 14, 15, 16):  # while it loads, Apache's answers 0 for any member
-            return
-        time.sleep(0.05)  # a retriable error
+        return answer["errorCode"] not in (0, 14, 15, 16)  # while it loads, Apache's answers 0 for any member
+
+    eventually(is_there)
 
 
 def formed(talk: Talk, group: str, **more: Any) -> tuple[str, int]:
@@ -257,10 +257,7 @@ def rebalance(talk: Talk) -> None:
 
 
 def _until_rebalancing(talk: Talk, body: dict[str, Any]) -> None:
-    for _ in range(COORDINATOR_TRIES):
-        if talk.tell(ApiKey.HEARTBEAT, body)["errorCode"] == 27:
-            return
-    raise AssertionError("the second member never joined")
+    eventually(lambda: talk.tell(ApiKey.HEARTBEAT, body)["errorCode"] == 27)
 
 
 def offsets(talk: Talk) -> None:

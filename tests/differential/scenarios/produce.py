@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import itertools
 import struct
-import time
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -20,8 +19,6 @@ from tests.support.eventually import eventually
 
 TIME_MS = 1_700_000_000_000
 UNKNOWN_ID = "AAAAAAAAAAAAAAAAAAAAfw"
-#: Apache answers CreateTopics before its brokers lead the new partitions.
-LEADER_TRIES = 1000
 TRANSACTIONAL, CONTROL, APPEND_TIME = 0x10, 0x20, 0x08
 
 
@@ -65,16 +62,26 @@ def made(talk: Talk, name: str, partitions: int = 1, **configs: str) -> dict[str
     topic = {"name": name, "numPartitions": partitions, "replicationFactor": 1, "configs": settings}
     answer = talk.tell(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeoutMs": 9000})["topics"][0]
     assert answer["errorCode"] == 0, answer
-    rows = [{"partitionIndex": index, "timestamp": -1} for index in range(partitions)]
-    ask = {"replicaId": -1, "topics": [{"name": name, "partitions": rows}]}
-    for _ in range(LEADER_TRIES if talk.versions(ApiKey.LIST_OFFSETS) else 0):
-        leads = talk.tell(ApiKey.LIST_OFFSETS, ask)["topics"][0]["partitions"]
-        if not any(each["errorCode"] for each in leads):
-            break
-    if not talk.versions(ApiKey.LIST_OFFSETS):
+    if talk.versions(ApiKey.LIST_OFFSETS):
+        led(talk, name, partitions)
+    else:
         wanted = {"resources": [{"resourceType": 2, "resourceName": name, "configurationKeys": []}]}
         eventually(lambda: not talk.tell(ApiKey.DESCRIBE_CONFIGS, wanted)["results"][0]["errorCode"])
     return {"name": name, "topicId": answer["topicId"]}
+
+
+def led(talk: Talk, name: str, partitions: int) -> None:
+    """Wait until the broker leads the partitions of a topic. Apache's controller answers before, and the broker shows
+    its newest metadata before it leads.
+    """
+    rows = [{"partitionIndex": index, "timestamp": -1} for index in range(partitions)]
+    ask = {"replicaId": -1, "topics": [{"name": name, "partitions": rows}]}
+
+    def are_led() -> bool:
+        (topic,) = talk.tell(ApiKey.LIST_OFFSETS, ask)["topics"]
+        return not any(each["errorCode"] for each in topic["partitions"])
+
+    eventually(are_led)
 
 
 SNAPPY = batch(20, compression=Compression.SNAPPY)
@@ -158,7 +165,7 @@ def produce_compacted(talk: Talk) -> None:
 def produce_nothing(talk: Talk) -> None:
     topic = made(talk, "produce-nothing")
     for version in talk.versions(ApiKey.PRODUCE)[-1:]:
-        with talk.line(timeout_s=1) as line:
+        with talk.line(timeout_s=4) as line:
             talk.ask("null", ApiKey.PRODUCE, version, produced(topic, None), line)
 
 
@@ -297,18 +304,17 @@ def describe_producers(talk: Talk) -> None:
 def find_transactions(talk: Talk, transactional_id: str) -> None:
     """Until the coordinator of transactions is there. The id differs, because this one gets epochs."""
     body = {"transactionalId": f"before {transactional_id}", "transactionTimeoutMs": 1000}
-    for _ in range(LEADER_TRIES):
+
+    def is_there() -> bool:
         talk.tell(ApiKey.FIND_COORDINATOR, {"keyType": 1, "coordinatorKeys": [transactional_id]})
-        if talk.tell(ApiKey.INIT_PRODUCER_ID, body)["errorCode"] == 0:
-            return
-        time.sleep(0.05)  # a retriable error
+        return not talk.tell(ApiKey.INIT_PRODUCER_ID, body)["errorCode"]
+
+    eventually(is_there)
 
 
 def init_producer_id(talk: Talk) -> None:
     body = {"transactionalId": None, "transactionTimeoutMs": 0}
-    for _ in range(LEADER_TRIES):
-        if talk.tell(ApiKey.INIT_PRODUCER_ID, body)["errorCode"] == 0:
-            break  # the broker has been given a block of ids
+    eventually(lambda: not talk.tell(ApiKey.INIT_PRODUCER_ID, body)["errorCode"])  # until the broker has a block of ids
     find_transactions(talk, "differential")
     for case, body in {
         "plain": {"transactionalId": None, "transactionTimeoutMs": -1},

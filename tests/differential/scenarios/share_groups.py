@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from kraft.messages.registry import ApiKey
@@ -12,9 +11,10 @@ from tests.differential.scenarios.shares import on, wanted
 from tests.differential.talk import Body, Talk
 from tests.support.eventually import eventually
 
-TRIES = 400
+#: Apache tries again to initialize the states of partitions after 15 s, if their coordinator is still being loaded.
+ASSIGNED_LIMIT_S = 60.0
 #: For a response that does not come.
-SHORT_S = 2.0
+SHORT_S = 4.0
 A, B = "A" * 21 + "Q", "A" * 21 + "g"
 GROUP_RESOURCE = 32
 
@@ -33,13 +33,17 @@ def joined(talk: Talk, group: str, member: str, *topics: str) -> Body:
     find(talk, group)
     answer = talk.tell(ApiKey.SHARE_GROUP_HEARTBEAT, beat(group, member, 0, *topics))
     assert answer["errorCode"] == 0, answer
-    for _ in range(TRIES):
+
+    def is_assigned() -> bool:
+        nonlocal answer
         if answer["assignment"] is not None and answer["assignment"]["topicPartitions"]:
-            return dict(answer)
-        time.sleep(0.02)  # the states of the partitions are initialized
+            return True
         answer = talk.tell(ApiKey.SHARE_GROUP_HEARTBEAT, beat(group, member, answer["memberEpoch"]))
         assert answer["errorCode"] == 0, answer
-    raise AssertionError("the member got no partitions")
+        return False
+
+    eventually(is_assigned, ASSIGNED_LIMIT_S)
+    return dict(answer)
 
 
 def configured(talk: Talk, group: str, **configs: str) -> None:

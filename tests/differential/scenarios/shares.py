@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from kraft.messages.registry import ApiKey
 from tests.differential.scenarios.produce import UNKNOWN_ID, made
 from tests.differential.talk import Talk
+from tests.support.eventually import eventually
 
-TRIES = 200
 GROUP = "shares"
 STATE_APIS = (
     ApiKey.INITIALIZE_SHARE_GROUP_STATE,
@@ -44,12 +43,13 @@ def wanted(api: int, partition: int, **more: Any) -> dict[str, Any]:
 def coordinated(talk: Talk, topic_id: str) -> None:
     """Wait for the share coordinator."""
     api = ApiKey.READ_SHARE_GROUP_STATE_SUMMARY
-    for _ in range(TRIES):
+
+    def is_there() -> bool:
         talk.tell(ApiKey.FIND_COORDINATOR, {"keyType": 2, "coordinatorKeys": ["shares:AAAAAAAAAAAAAAAAAAAAAQ:0"]})
         answer = talk.tell(api, on(topic_id, wanted(api, 0)))
-        if answer["results"][0]["partitions"][0]["errorCode"] not in (14, 15, 16):
-            return
-        time.sleep(0.05)  # a retriable error
+        return answer["results"][0]["partitions"][0]["errorCode"] not in (3, 14, 15, 16)
+
+    eventually(is_there)
 
 
 def share_states(talk: Talk) -> None:

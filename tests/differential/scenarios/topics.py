@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kraft.messages.registry import ApiKey
+from tests.differential.scenarios.produce import led
 from tests.differential.talk import Talk
 
 UNKNOWN_ID = "AAAAAAAAAAAAAAAAAAAAfw"
@@ -138,6 +139,7 @@ def create_partitions(talk: Talk) -> None:
         talk.ask("twice", ApiKey.CREATE_PARTITIONS, version, {"topics": twice, "timeoutMs": 9000})
         talk.ask("none", ApiKey.CREATE_PARTITIONS, version, {"topics": [], "timeoutMs": 9000})
         if talk.versions(ApiKey.METADATA):
+            led(talk, name, 6)
             talk.ask("after", ApiKey.METADATA, talk.latest[ApiKey.METADATA] - version, {"topics": [{"name": name}]})
 
 

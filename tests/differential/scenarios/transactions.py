@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import itertools
-import time
 
 import attrs
 
@@ -18,7 +17,6 @@ from kraft.records.record import read_records
 from kraft.wire.errors import ErrorCode
 from tests.differential.scenarios.groups import find
 from tests.differential.scenarios.produce import (
-    LEADER_TRIES,
     TIME_MS,
     batch,
     find_transactions,
@@ -27,6 +25,7 @@ from tests.differential.scenarios.produce import (
 )
 from tests.differential.scenarios.read import fetched
 from tests.differential.talk import Body, Talk
+from tests.support.eventually import eventually
 
 #: The transactions of a scenario stay open until it ends them: the default of transaction.max.timeout.ms.
 TIMEOUT_MS = 900_000
@@ -92,14 +91,14 @@ class Producer:
     def write(self, topic: Body, count: int = 2) -> None:
         """Append records in the newest version, which adds the partition to the transaction."""
         body = self.writing(topic, count)
-        for _ in range(LEADER_TRIES):
+
+        def is_written() -> bool:
             answer = self.talk.tell(ApiKey.PRODUCE, body)
             code = answer["responses"][0]["partitionResponses"][0]["errorCode"]
-            if not code:
-                return
-            assert code in RETRIABLE, answer
-            time.sleep(0.05)  # a retriable error
-        raise AssertionError("the transaction does not get the partition")
+            assert code in (0, *RETRIABLE), answer
+            return not code
+
+        eventually(is_written)
 
     def end(self, committed: bool) -> None:
         """End the transaction, wait for its markers, and continue with the next epoch."""
@@ -110,12 +109,13 @@ class Producer:
 
     def wait(self) -> None:
         """Until the transaction that ends has all its markers."""
-        for _ in range(LEADER_TRIES):
-            answer = self.talk.tell(ApiKey.DESCRIBE_TRANSACTIONS, {"transactionalIds": [self.transactional_id]})
-            if not answer["transactionStates"][0]["transactionState"].startswith("Prepare"):
-                return
-            time.sleep(0.02)  # the markers are written
-        raise AssertionError("the transaction does not end")
+        asked = {"transactionalIds": [self.transactional_id]}
+
+        def has_ended() -> bool:
+            (found,) = self.talk.tell(ApiKey.DESCRIBE_TRANSACTIONS, asked)["transactionStates"]
+            return not found["transactionState"].startswith("Prepare")
+
+        eventually(has_ended)
 
 
 def decoded(answer: Body) -> Body:
@@ -304,7 +304,7 @@ def write_txn_markers(talk: Talk) -> None:
             talk.ask(f"{name}, {case}", ApiKey.WRITE_TXN_MARKERS, version, {"markers": markers})
             read_by_each(talk, f"{name}, {case}", topic)
         twice = {"markers": [{**last, "topics": placed(name, 0, 0)}]}
-        with talk.line(timeout_s=2) as line:
+        with talk.line(timeout_s=4) as line:
             talk.ask(f"{name}, a partition twice", ApiKey.WRITE_TXN_MARKERS, version, twice, line)
 
 

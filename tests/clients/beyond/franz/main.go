@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	featureLimit = 15 * time.Second
+	featureLimit = 60 * time.Second
 	epochMs      = 1700000000000
 )
 

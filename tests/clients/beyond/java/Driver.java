@@ -24,7 +24,7 @@ import org.apache.kafka.common.serialization.*;
  * Features share nothing but the broker; each has its own topics and groups under PREFIX and FEATURE_LIMIT_S seconds.
  */
 public final class Driver {
-    static final int FEATURE_LIMIT_S = 15;
+    static final int FEATURE_LIMIT_S = 60;
     static final Duration POLL = Duration.ofMillis(50);
     static final List<String> CODECS = List.of("none", "gzip", "snappy", "lz4", "zstd");
     static String bootstrap;

@@ -10,7 +10,7 @@ const {
   Kafka, CompressionTypes, CompressionCodecs, AssignerProtocol, ConfigResourceTypes, logLevel
 } = require('kafkajs')
 
-const FEATURE_LIMIT_MS = 15000
+const FEATURE_LIMIT_MS = 60000
 const EPOCH_MS = 1700000000000
 const CODECS = { none: CompressionTypes.None, gzip: CompressionTypes.GZIP, snappy: CompressionTypes.Snappy, lz4: CompressionTypes.LZ4, zstd: CompressionTypes.ZSTD }
 const [bootstrap, prefix] = process.argv.slice(2)
