@@ -30,6 +30,9 @@ from tests.support.controllers import create, running, start_broker
 from tests.support.eventually import until
 from tests.support.quorums import committed_image
 
+LONG_MS = 600_000
+"""For decisions of megabytes on a busy machine."""
+
 
 async def test_an_answered_request_survives_a_restart(tmp_path: Path) -> None:
     async with running(tmp_path) as (quorum, metadata, controller):
@@ -241,7 +244,7 @@ async def test_a_decision_that_cannot_be_written_is_refused(tmp_path: Path) -> N
             log_dirs=[UUID(int=2000 + number) for number in range(600_000)],
             features=[Feature(name="metadata.version", min_supported_version=7, max_supported_version=21)],
         )
-        assert (await controller.request(huge)).error_code == ErrorCode.RECORD_LIST_TOO_LARGE
+        assert (await controller.request(huge, timeout_ms=LONG_MS)).error_code == ErrorCode.RECORD_LIST_TOO_LARGE
         assert quorum.end_offset == end_offset
         heartbeat = BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=end_offset)
         assert (await controller.request(heartbeat)).error_code == ErrorCode.NONE
@@ -263,10 +266,10 @@ async def test_an_operation_of_a_user_is_one_batch_or_refused(tmp_path: Path) ->
             for number in range(140)
         ]
         with pytest.raises(KafkaError) as error:
-            await controller.request(CreateTopicsRequest(topics=topics))
+            await controller.request(CreateTopicsRequest(topics=topics), timeout_ms=LONG_MS)
         assert error.value.code is ErrorCode.RECORD_LIST_TOO_LARGE
         assert quorum.end_offset == end_offset
-        response = await controller.request(CreateTopicsRequest(topics=topics[:100]))
+        response = await controller.request(CreateTopicsRequest(topics=topics[:100]), timeout_ms=LONG_MS)
         assert {topic.error_code for topic in response.topics} == {ErrorCode.NONE}
         assert len((await committed_image(quorum, metadata)).topics) == 100
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 PAUSE_S = 0.02
 
 
-def eventually(ask: Callable[[], T], timeout_s: float = 30.0) -> T:
+def eventually(ask: Callable[[], T], timeout_s: float = 60.0) -> T:
     """Return the first truthy result of ``ask``.
 
     Raises:
@@ -26,7 +26,7 @@ def eventually(ask: Callable[[], T], timeout_s: float = 30.0) -> T:
     return answer
 
 
-async def until(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
+async def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
     """Wait until ``condition()`` is true. Another task must make it true."""
 
     async def ask() -> bool:
@@ -35,7 +35,7 @@ async def until(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
     await eventually_async(ask, timeout_s)
 
 
-async def eventually_async(ask: Callable[[], Awaitable[T]], timeout_s: float = 30.0) -> T:
+async def eventually_async(ask: Callable[[], Awaitable[T]], timeout_s: float = 60.0) -> T:
     """Return the first true result of ``ask``."""
     with trio.fail_after(timeout_s):
         answer = await ask()

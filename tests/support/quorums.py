@@ -61,7 +61,7 @@ async def running(
         await nursery.start(quorum.run, lead or idle)
         await nursery.start(metadata.run)
         nursery.start_soon(metadata.write_snapshots)
-        with trio.fail_after(30):
+        with trio.fail_after(120):
             await metadata.caught_up()
         yield quorum, metadata
         nursery.cancel_scope.cancel()
@@ -69,6 +69,6 @@ async def running(
 
 async def committed_image(quorum: Quorum, metadata: Metadata) -> Image:
     """The image of all that is committed now."""
-    with trio.fail_after(30):
+    with trio.fail_after(120):
         await metadata.replayed(quorum.high_watermark)
     return metadata.image
