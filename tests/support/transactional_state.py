@@ -27,15 +27,30 @@ COORDINATED = {
 """One coordinator of all transactional ids, and one of all groups, each with three replicas."""
 BETWEEN_TRANSACTIONS = {"Empty", "CompleteCommit", "CompleteAbort"}
 READ_S = 60.0
+_LED_SOON = ck.KafkaError.NOT_LEADER_FOR_PARTITION, ck.KafkaError.LEADER_NOT_AVAILABLE
 
 
 def stable_offsets(bootstrap_servers: str, partitions: Sequence[tuple[str, int]]) -> list[tuple[int, int]]:
-    """The last stable offset of each partition, and its high watermark."""
+    """The last stable offset of each partition, and its high watermark, once all of them have leaders.
+
+    A broker shows a new topic in its metadata before it leads.
+    """
     admin = cka.AdminClient({"bootstrap.servers": bootstrap_servers, **CLIENT})
     asked = {ck.TopicPartition(*each): cka.OffsetSpec.latest() for each in partitions}
     levels = ck.IsolationLevel.READ_COMMITTED, ck.IsolationLevel.READ_UNCOMMITTED
-    both = [admin.list_offsets(asked, isolation_level=level) for level in levels]
-    ends = [{(at.topic, at.partition): future.result(READ_S).offset for at, future in each.items()} for each in both]
+
+    def ask() -> list[dict[tuple[str, int], int]]:
+        both = [admin.list_offsets(asked, isolation_level=level) for level in levels]
+        try:
+            return [
+                {(at.topic, at.partition): future.result(READ_S).offset for at, future in each.items()} for each in both
+            ]
+        except ck.KafkaException as failed:
+            if failed.args[0].code() not in _LED_SOON:
+                raise
+            return []
+
+    ends = eventually(ask, READ_S)
     return [(ends[0][each], ends[1][each]) for each in partitions]
 
 
