@@ -105,7 +105,7 @@ def _find(broker: BrokerContext, topic: str, key: str, listener: str) -> Coordin
         index = coordinator_partition(hashed, count)
         leader, _ = broker.replicas.known_leader(topic, index)
         if leader == broker.replicas.node_id and not broker.lazy_coordinators.coordinates(topic, index):
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)  # the roles of the newest image come a little later
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)  # the image is newer than its roles
         registered = broker.image.brokers.get(leader)
         endpoint = None if registered is None or registered.fenced else registered.endpoint(listener)
         if endpoint is None:

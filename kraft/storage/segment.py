@@ -252,7 +252,7 @@ class Segment:
         if self.first_timestamp is None and self.size:
             try:
                 self.first_timestamp = next(self.headers())[1].max_timestamp
-            except CorruptBatch:  # the readers of that batch get the error, and no append
+            except CorruptBatch:  # a reader of that batch gets the error, an append does not
                 self.first_timestamp = NO_TIMESTAMP
         if self.first_timestamp is not None and self.first_timestamp >= 0:
             return max_timestamp - self.first_timestamp
