@@ -38,7 +38,7 @@ import attrs
 import trio
 
 from kraft.api.context import BrokerContext
-from kraft.api.partitions import READ_FAILURES, refusal_of
+from kraft.api.partitions import MAX_COPIED_BYTES, READ_FAILURES, refusal_of
 from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.broker.fetch_session import AT_ONCE, Answered, FetchContext, TopicKey
@@ -165,11 +165,11 @@ class _Poll:
         return await self.response()
 
     async def _release(self) -> dict[int, int]:
-        """Drop the slices of the first read, because a parked request must hold no open file. Return their sizes."""
+        """Drop the records of the first read: a parked request holds no open file, nor a copy. Return their sizes."""
         counted = {}
         for position, (_, data) in enumerate(self._answers):
-            if isinstance(data.records, FileSlice):
-                counted[position] = data.records.length
+            if data.records:
+                counted[position] = len(data.records)
                 data.records = _NOTHING
             if position % AT_ONCE == AT_ONCE - 1:
                 await next_slice()
@@ -189,7 +189,7 @@ class _Poll:
         try:
             partition = self._find(key, wanted)
             if _diverging(partition, wanted) is None:
-                return _length_of(self._records(partition, wanted, self._max_bytes, first=True))
+                return len(self._records(partition, wanted, self._max_bytes, first=True) or b"")
         except READ_FAILURES:
             pass
         self._failed = True
@@ -217,10 +217,9 @@ class _Poll:
             if position % PARTITIONS_PER_SLICE == _LAST_OF_SLICE:
                 await next_slice()
             if first or not self._has_nothing_new(position, wanted):
-                data = self._answer_of(key, wanted, self._max_bytes - self._size, counts=first)
+                data = self._answer_of(key, wanted, counts=first)
                 self._answers.append((key, data))
-                if isinstance(data.records, FileSlice):
-                    self._size += data.records.length
+                self._size += len(data.records or b"")
             else:
                 self._answers.append(former[position])
 
@@ -228,28 +227,32 @@ class _Poll:
         partition, changes = self._seen[position]
         return partition.changes == changes and wanted.fetch_offset == self._upper(partition)
 
-    def _answer_of(self, key: TopicKey, wanted: FetchPartition, left: int, *, counts: bool) -> PartitionData:
+    def _answer_of(self, key: TopicKey, wanted: FetchPartition, *, counts: bool) -> PartitionData:
         """Return the result of one partition. A file that cannot be read concerns this partition alone."""
         try:
-            return self._served(key, wanted, left, counts=counts)
+            return self._served(key, wanted, counts=counts)
         except READ_FAILURES as failure:
             return self._refused(key, wanted, refusal_of(failure, f"{key.name or key.topic_id}-{wanted.partition}"))
 
-    def _served(self, key: TopicKey, wanted: FetchPartition, left: int, *, counts: bool) -> PartitionData:
+    def _served(self, key: TopicKey, wanted: FetchPartition, *, counts: bool) -> PartitionData:
         partition = self._find(key, wanted)
         diverging = _diverging(partition, wanted)
+        may_hold_file = OPEN_FILES.has_room()
+        most = self._max_bytes if may_hold_file else min(self._max_bytes, MAX_COPIED_BYTES)
         if diverging is None:
-            records = self._records(partition, wanted, left, first=self._size == 0)
+            records = self._records(partition, wanted, most - self._size, first=self._size == 0)
         else:
             self._failed = True
             records = _NOTHING
         if self._is_follower and records and self._broker.leader_throttle.applies_to(partition):
-            self._throttled += _length_of(records)
+            self._throttled += len(records)
         if counts:
             if self._is_follower and diverging is None:
                 self._fetched(partition, wanted)
             self._seen.append((partition, partition.changes))
         data = self._answer(partition, wanted, records)
+        if isinstance(records, FileSlice) and not may_hold_file:
+            data.records = records.copy()
         if diverging is not None:
             data.diverging_epoch = diverging
         return data
@@ -275,10 +278,8 @@ class _Poll:
             return _NOTHING
         if self._is_follower and self._is_held_back(partition):
             return _NOTHING
-        if not OPEN_FILES.has_room():
-            return _NOTHING  # the next Fetch gets them: slices that are being sent hold all files
         size = max(0, min(left, wanted.partition_max_bytes))
-        return log.read(wanted.fetch_offset, size, upper, min_one_message=first)
+        return log.read(wanted.fetch_offset, size, upper, min_one_message=first) or _NOTHING
 
     def _is_held_back(self, partition: HostedPartition) -> bool:
         """Whether the throttle lets the follower wait (ReplicaManager.shouldLeaderThrottle). Not if it is in sync."""
@@ -347,10 +348,6 @@ def _aborted(partition: HostedPartition, wanted: FetchPartition, records: Record
         return []
     found = partition.log.segments.aborted_in(records, wanted.fetch_offset)
     return [AbortedTransaction(each.producer_id, each.first_offset) for each in found]
-
-
-def _length_of(records: Records) -> int:
-    return records.length if isinstance(records, FileSlice) else 0
 
 
 def _diverging(partition: HostedPartition, wanted: FetchPartition) -> EpochEndOffset | None:

@@ -14,6 +14,10 @@ logger = logging.getLogger("kraft.replicas")
 
 READ_FAILURES = (KafkaError, CorruptBatch, OSError)
 """The errors of a read of a partition's log. They concern this partition alone (``ReplicaManager.readFromLog``)."""
+MAX_COPIED_BYTES = 1 << 16
+"""Not a Kafka setting. The most bytes of records in a response that may hold no file, unless its first batch is larger.
+Responses that their readers do not take may hold all files, and must not stop other readers.
+"""
 
 
 class _Topic(Protocol):

@@ -25,7 +25,7 @@ import attrs
 import trio
 
 from kraft.api.context import BrokerContext
-from kraft.api.partitions import READ_FAILURES, refusal_of
+from kraft.api.partitions import MAX_COPIED_BYTES, READ_FAILURES, refusal_of
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.api.share_requests import RENEWALS_VERSION, Acknowledgements, lock_timeout_ms, member_of, note_leader
 from kraft.broker.share.partition import Acquisition, SharePartition
@@ -243,7 +243,7 @@ class _SharePoll:
         log = led.hosted.log
         core.move_start(log.log_start_offset)
         offset, upper = core.next_fetch_offset(), self._upper(led)
-        if not core.can_acquire or offset >= upper or not OPEN_FILES.has_room():
+        if not core.can_acquire or offset >= upper:
             return None
         return log.read(offset, max_bytes, upper)
 
@@ -256,19 +256,23 @@ class _SharePoll:
         return config.get("share.isolation.level", "read_uncommitted") == "read_committed"
 
     async def _acquire(self) -> None:
-        left = min(self.message.max_bytes, self.broker.config.network.fetch_max_bytes)
-        records = self.message.max_records
+        most = min(self.message.max_bytes, self.broker.config.network.fetch_max_bytes)
+        size, records = 0, self.message.max_records
         for where, (led, core) in list(self._loaded.items()):
+            may_hold_file = OPEN_FILES.has_room()
+            left = (most if may_hold_file else min(most, MAX_COPIED_BYTES)) - size
             if left <= 0 or records <= 0:
                 return
             try:
                 data = await self._acquire_one(where, led, core, left, records)
+                if data is not None and isinstance(data.records, FileSlice) and not may_hold_file:
+                    data.records = data.records.copy()
             except READ_FAILURES as failure:
                 self._refuse(where, refusal_of(failure, led.hosted.name))
                 continue
             if data is not None:
                 self.data[where] = data
-                left -= len(data.records or b"")
+                size += len(data.records or b"")
                 records -= sum(each.last_offset - each.first_offset + 1 for each in data.acquired_records)
 
     async def _acquire_one(

@@ -321,7 +321,7 @@ class MetadataLog:
         if piece.length > MAX_READ_BATCH_BYTES:
             what = f"a batch of {piece.length} bytes; no more than {MAX_READ_BATCH_BYTES} are read"
             raise self.damaged(offset, CorruptBatch(what))
-        return os.pread(piece.file.fileno(), piece.length, piece.position)
+        return piece.copy()
 
     def damaged(self, offset: int, damage: Exception) -> StorageError:
         """Return the error for records from ``offset`` on that cannot be read or replayed."""

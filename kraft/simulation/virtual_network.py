@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import os
 from collections import deque
 from collections.abc import Callable
 from random import Random
@@ -267,7 +266,7 @@ class VirtualTransport:
         await self._outward.put(bytes(data))
 
     async def send_file(self, piece: FileSlice) -> None:
-        data = os.pread(piece.file.fileno(), piece.length, piece.position)
+        data = piece.copy()
         if len(data) < piece.length:
             raise OSError(f"file ends {piece.length - len(data)} bytes before the end of the slice")
         await self._outward.put(data)

@@ -6,6 +6,7 @@ A Fetch response names a slice of a segment file instead of holding its bytes. T
 
 from __future__ import annotations
 
+import os
 from typing import Protocol
 
 import attrs
@@ -31,6 +32,10 @@ class FileSlice:
 
     def __len__(self) -> int:
         return self.length
+
+    def copy(self) -> bytes:
+        """Read the bytes. There are fewer than ``length`` if the file ends before. Raises OSError."""
+        return os.pread(self.file.fileno(), self.length, self.position)
 
 
 Records = bytes | bytearray | memoryview | FileSlice | None

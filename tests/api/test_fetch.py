@@ -6,6 +6,7 @@ import os
 import tempfile
 import uuid
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from kraft.api.context import BrokerContext
 from kraft.api.fetch import PARTITIONS_PER_SLICE, at_broker
+from kraft.api.partitions import MAX_COPIED_BYTES
 from kraft.messages.fetch_request import FetchRequest, ForgottenTopic
 from kraft.messages.fetch_response import FetchResponse, PartitionData
 from kraft.messages.partition_change_record import PartitionChangeRecord
@@ -27,6 +29,7 @@ from kraft.rpc.client import Connection, connect
 from kraft.storage.open_files import OPEN_FILES
 from kraft.testing import EmbeddedCluster
 from kraft.wire.errors import ErrorCode
+from kraft.wire.splice import FileSlice
 from kraft.wire.uuids import ZERO_UUID
 from tests.support.held import TOPIC, TOPIC_ID, Broker, leader_in
 from tests.support.held import serving as serving_at
@@ -328,26 +331,39 @@ async def test_a_parked_fetch_holds_no_file_open(tmp_path: Path) -> None:
         assert not nursery.child_tasks
 
 
-async def test_a_response_has_no_more_slices_than_files_are_free(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The other partitions come with the next Fetch, as after ``max_bytes``."""
+async def test_a_response_holds_no_more_files_than_are_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond that it has copies, so that responses that nobody reads do not stop other readers."""
     others = held_files()
     async with leader_in(tmp_path, 40) as broker:
         for index in range(40):
-            _append(broker, index, 100)
+            _append(broker, index, 100 + index)
         monkeypatch.setattr(OPEN_FILES, "capacity", others + 10)
-        left = set(range(40))
-        sizes = []
-        while left:
-            message = fetch_request(TOPIC, partitions=tuple(sorted(left)), min_bytes=0)
-            answers = (await _answer_to(serving_at(broker.replicas), message)).responses[0].partitions
+        answers = await _fetched(broker, range(40))
+        assert held_files() == others + 10
+        assert [type(answer.records) for answer in answers] == [FileSlice] * 10 + [bytes] * 30
+        assert [values_in(_in_memory(answer)) for answer in answers] == [[bytes(100 + index)] for index in range(40)]
+
+
+async def test_copies_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first batch comes however large. The other partitions come with the next Fetch, as after ``max_bytes``."""
+    async with leader_in(tmp_path, 4) as broker:
+        for index, size in enumerate((MAX_COPIED_BYTES, *[MAX_COPIED_BYTES // 2 - KIB] * 3)):
+            _append(broker, index, size)
+        monkeypatch.setattr(OPEN_FILES, "capacity", 0)
+        for wanted, expected in (((0, 1, 2, 3), [0]), ((1, 2, 3), [1, 2]), ((3,), [3])):
+            answers = await _fetched(broker, wanted)
             assert {answer.error_code for answer in answers} == {0}
-            got = {answer.partition_index for answer in answers if answer.records}
-            sizes.append(len(got))
-            left -= got
-            del answers
-        assert sizes == [10, 10, 10, 10]
+            assert [answer.partition_index for answer in answers if answer.records] == expected
+
+
+async def _fetched(broker: Broker, partitions: Iterable[int]) -> list[PartitionData]:
+    message = fetch_request(TOPIC, partitions=tuple(partitions), min_bytes=0)
+    return (await _answer_to(serving_at(broker.replicas), message)).responses[0].partitions
+
+
+def _in_memory(answer: PartitionData) -> PartitionData:
+    is_copy = not isinstance(answer.records, FileSlice)
+    return answer if is_copy else answer.evolve(records=answer.records.copy())
 
 
 async def test_more_min_bytes_than_max_bytes_do_not_wait(tmp_path: Path) -> None:

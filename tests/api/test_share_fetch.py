@@ -12,11 +12,13 @@ import trio
 import trio.testing
 
 from kraft.api import share_fetch
+from kraft.api.partitions import MAX_COPIED_BYTES
 from kraft.broker.share.runs import RecordState
 from kraft.coordination.share_partitions import SharePartitions
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.share_fetch_request import ShareFetchRequest
 from kraft.records.control import EndTransactionMarker
+from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode
 from tests.api.shares import ACCEPT, GROUP, REJECT, RELEASE, RENEW, ShareBroker, acquired_in, partition_in, share_broker
 from tests.support.held import TOPIC
@@ -65,6 +67,22 @@ class TestAcquiring:
             response = await two.fetch(0, max_records=1)
             assert acquired_in(response) == [(1, 1, 2)]
             assert len(partition_in(response).records) == len(batch(b"b"))
+
+    async def test_copies_come_while_all_files_are_held(
+        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As for a Fetch: responses that nobody reads may hold all files. Copies are bounded."""
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            sizes = (MAX_COPIED_BYTES // 2, MAX_COPIED_BYTES // 3, MAX_COPIED_BYTES // 3)
+            for size in sizes:
+                desk.produce(bytes(size))
+            monkeypatch.setattr(OPEN_FILES, "capacity", 0)
+            member = desk.member("m")
+            first, second = await member.fetch(), await member.fetch()
+            assert [acquired_in(first), acquired_in(second)] == [[(0, 1, 1)], [(2, 2, 1)]]
+            assert type(partition_in(second).records) is bytes
+            assert partition_in(second).records[-sizes[2] :].count(0) > sizes[2] - 100
 
     async def test_the_record_limit_splits_a_batch(self, tmp_path: Path, autojump_clock: object) -> None:
         """KIP-1206: mode 1 never acquires more than ``max_records``; mode 0 takes the batch whole."""

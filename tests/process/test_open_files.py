@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+import trio
 
 from kraft.rpc.client import Connection, Disconnected, connect
+from tests.abuse.attack import frame
 from tests.support.eventually import eventually, eventually_async
 from tests.support.node_process import NodeProcess
-from tests.support.talk import batch, create, fetch_request, produce, values
+from tests.support.talk import batch, create, fetch, fetch_request, produce, values, values_in
 
 LIMIT = 256
+FILES_FOR_LOGS = 64
 PARTITIONS = 400
 """Each needed an open file once."""
 
@@ -83,7 +86,7 @@ async def test_more_partitions_than_open_files_survive_a_restart(node: NodeProce
         assert open_files(node) < LIMIT
     node.kill()
     node.start()
-    assert any(f"{PARTITIONS} partitions share 64 open files" in line for line in node.output)
+    assert any(f"{PARTITIONS} partitions share {FILES_FOR_LOGS} open files" in line for line in node.output)
     async with dial(node) as client:
         assert open_files(node) < LIMIT
         for partition in range(0, PARTITIONS, 13):
@@ -91,27 +94,38 @@ async def test_more_partitions_than_open_files_survive_a_restart(node: NodeProce
     assert node.stop() == 0
 
 
-async def test_a_fetch_of_more_files_than_may_be_open_is_answered_in_parts(node: NodeProcess) -> None:
-    """Each slice of a response holds its file until it is sent, so a response has no more slices than files are free:
-    the other partitions come with the next Fetch, as after ``max_bytes``.
-    """
+async def test_a_fetch_of_more_files_than_may_be_open_is_answered(node: NodeProcess) -> None:
+    """The slices of a response hold their files until it is sent. Partitions beyond that come as copies."""
     node.start()
     async with dial(node) as client:
         await create(client, "orders", PARTITIONS)
-        for partition in range(PARTITIONS):
-            assert (await produce(client, "orders", batch(b"value"), partition=partition)).error_code == 0
-        left = set(range(PARTITIONS))
-        rounds = 0
-        while left:
-            rounds += 1
-            response = await client.request(fetch_request("orders", partitions=tuple(sorted(left))), 12)
-            answers = response.responses[0].partitions
-            assert {answer.error_code for answer in answers} == {0}
-            # A response may be empty: the task that sent the last one may hold its slices for a moment yet.
-            left -= {answer.partition_index for answer in answers if answer.records}
-            assert rounds < PARTITIONS
-        assert rounds > 1, "this response fits, so the test shows nothing"
+        await produce_to_each(client, b"value")
+        response = await client.request(fetch_request("orders", partitions=tuple(range(PARTITIONS))), 12)
+        assert [values_in(answer) for answer in response.responses[0].partitions] == [[b"value"]] * PARTITIONS
     assert node.stop() == 0
+
+
+async def test_a_reader_that_takes_no_response_stops_no_other(node: NodeProcess) -> None:
+    """Its response holds all files of the logs until its connection is idle (``connections.max.idle.ms``)."""
+    node.start()
+    async with dial(node) as client:
+        await create(client, "orders", PARTITIONS)
+        await produce_to_each(client, bytes(500_000), range(FILES_FOR_LOGS + 10))
+        with socket.socket() as stalled:
+            stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            stalled.connect(("127.0.0.1", node.ports[0]))
+            stalled.sendall(frame(fetch_request("orders", partitions=tuple(range(PARTITIONS)), max_bytes=1 << 30), 12))
+            await trio.to_thread.run_sync(stalled.recv, 1)  # the response has begun
+            some = range(0, PARTITIONS, 7)
+            await produce_to_each(client, b"value", some)
+            for partition in some:
+                assert values_in(await fetch(client, "orders", partitions=(partition,))), partition
+    assert node.stop() == 0
+
+
+async def produce_to_each(client: Connection, value: bytes, partitions: Iterable[int] = range(PARTITIONS)) -> None:
+    for partition in partitions:
+        assert (await produce(client, "orders", batch(value), partition=partition)).error_code == 0
 
 
 def test_a_node_that_may_open_hardly_any_file_says_so(tmp_path: Path) -> None:
