@@ -38,10 +38,9 @@ ROW = Api(
 KEYS_VERSION = 4
 SHARE_VERSION = 6
 CREATION_WAIT_S = 0.5
-"""Not a Kafka setting. The first requests wait for the new topic. librdkafka repeats a refused one only after a second,
-and asks again on another connection 50 ms after the first. If the response names this broker before it has opened the
-logs of the topic, the group's first JoinGroup gets NOT_COORDINATOR, and librdkafka pauses for three seconds. A lost
-controller holds no connection for longer. Apache Kafka does not wait.
+"""Not a Kafka setting. The first requests wait for the new topic, because librdkafka repeats a refused one only after a
+second, and asks again on another connection 50 ms after the first. A lost controller holds no connection for longer.
+Apache Kafka does not wait.
 """
 _SLICE_KEYS = 300
 

@@ -218,8 +218,13 @@ def test_topics_of_a_pattern_come_and_go(spark: SparkSession, topics: Topics, tm
     topics.create("pattern-a")
     topics.values("pattern-a", ["a0"])
     stream = Stream(spark, topics, tmp_path, {"subscribePattern": "pattern-.*", **EARLIEST})
-    query = stream.start()
-    query.processAllAvailable()
+
+    def begun() -> StreamingQuery:
+        query = stream.start()
+        query.processAllAvailable()
+        return query
+
+    query = unless_busy(begun)
     topics.create("pattern-b")
     topics.create("other-pattern-c")
     topics.values("pattern-b", ["b0"])
