@@ -140,8 +140,8 @@ def _additional(
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {existing} partitions.")
     if count - existing > room:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
-    if 0 not in topic.partitions:
-        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "The topic has no partition 0.")
+    if 0 not in topic.partitions or not topic.partitions[0].replicas:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "The topic has no partition 0, or that one has no replicas.")
     first, racks = topic.partitions[0].replicas, active.cluster.racks()
     if wanted.assignments is None:
         start = next((number for number, each in enumerate(sorted(racks)) if each >= first[0]), 0)

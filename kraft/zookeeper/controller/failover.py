@@ -95,19 +95,18 @@ def initialise(active: ActiveController) -> Steps[None]:
     cluster = active.cluster
     yield from active.read_states((yield from active.partitions(lambda *_: True)))
     active.send_live_brokers(active.queues)
-    # A broker that is gone leaves the ISRs of others. The partitions that it led get another leader below.
-    followed: dict[int, list[TopicPartition]] = {}
+    hosted: dict[int, list[TopicPartition]] = {}
+    """The partitions of each broker that is gone."""
     for partition, assignment in cluster.partitions():
-        state = cluster.states.get(partition)
-        if state is None:
+        if partition not in cluster.states:
             continue
         yield from active.send_leader_and_isr(assignment.replicas, partition)
         for broker_id in assignment.replicas:
-            if broker_id not in cluster.brokers and broker_id != state.leader:
-                followed.setdefault(broker_id, []).append(partition)
-    for broker_id, partitions in sorted(followed.items()):
-        yield from elect(active, partitions, without(broker_id))
+            if broker_id not in cluster.brokers:
+                hosted.setdefault(broker_id, []).append(partition)
     yield from bring_online(active)
+    for broker_id, partitions in sorted(hosted.items()):
+        yield from elect(active, partitions, without(broker_id))
 
 
 def _enable_features(active: ActiveController) -> Steps[None]:

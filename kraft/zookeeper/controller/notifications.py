@@ -52,7 +52,8 @@ def log_dir_events(active: ActiveController) -> Steps[None]:
         if broker_id is None:
             continue
         for partition in (yield from active.hosted(broker_id)):
-            if partition in active.cluster.states:
+            # A broker that has deleted its replica of a topic in deletion would create it again.
+            if partition in active.cluster.states and partition[0] not in active.cluster.deletions:
                 yield from active.send_leader_and_isr((broker_id,), partition)
     yield from active.write([Delete(path) for path in paths])
 

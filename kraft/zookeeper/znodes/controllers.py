@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import attrs
 
-from kraft.zookeeper.znodes.fields import decode_integer, decode_object, encode_json
+from kraft.zookeeper.znodes.fields import MAX_INTEGER, MalformedZnode, decode_integer, decode_object, encode_json
 
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
@@ -51,4 +51,7 @@ def encode_controller_epoch(epoch: int) -> bytes:
 
 def decode_controller_epoch(data: bytes | None) -> int:
     """Raises MalformedZnode."""
-    return decode_integer(CONTROLLER_EPOCH, data)
+    epoch = decode_integer(CONTROLLER_EPOCH, data)
+    if not 0 <= epoch < MAX_INTEGER:
+        raise MalformedZnode(CONTROLLER_EPOCH, f"no controller can follow one of epoch {epoch}")
+    return epoch

@@ -13,6 +13,8 @@ from kraft.wire.uuids import uuid_from_text
 
 MAX_SHOWN = 80
 """Characters of a malformed value that an error shows."""
+MAX_INTEGER, MIN_INTEGER = 2**31 - 1, -(2**31)
+"""Kafka reads integers of 32 bits, and its requests have no larger ones. Larger numbers are strings in a znode."""
 MAX_ZNODE_BYTES = 1_000_000
 """ZooKeeper closes the connection after a request of more than 1 MiB (jute.maxbuffer), which has some overhead."""
 
@@ -48,7 +50,7 @@ def decode_object(path: str, data: bytes | None) -> Fields:
 
 
 def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return type(value) is int and MIN_INTEGER <= value <= MAX_INTEGER  # a bool is no integer in JSON
 
 
 @attrs.frozen
@@ -71,7 +73,7 @@ class Fields:
         value = self.values.get(name)
         if value is None and default is not None:
             return default
-        return self._checked(name, value, _is_integer(value), "an integer")  # type: ignore[no-any-return]
+        return self._checked(name, value, _is_integer(value), "an integer of 32 bits")  # type: ignore[no-any-return]
 
     def text(self, name: str) -> str:
         value = self.values.get(name)
@@ -84,7 +86,8 @@ class Fields:
     def integers(self, name: str) -> tuple[int, ...]:
         value = self.values.get(name)
         is_right = isinstance(value, list) and {*map(type, value)} <= {int}
-        return tuple(self._checked(name, value, is_right, "a list of integers"))
+        is_right = is_right and (not value or (min(value) >= MIN_INTEGER and max(value) <= MAX_INTEGER))
+        return tuple(self._checked(name, value, is_right, "a list of integers of 32 bits"))
 
     def texts(self, name: str) -> tuple[str, ...]:
         value = self.values.get(name)
@@ -112,7 +115,7 @@ class Fields:
         """The names of an object whose names are partition numbers, as numbers and as they are."""
         for name in self.values:
             index = decode_integer(self.path, name.encode())
-            if not 0 <= index < 2**31:
+            if not 0 <= index <= MAX_INTEGER:
                 raise MalformedZnode(self.path, f"{name:.{MAX_SHOWN}} is no partition number")
             yield index, name
 

@@ -12,7 +12,7 @@ from uuid import UUID
 import attrs
 
 from kraft.wire.uuids import uuid_to_text
-from kraft.zookeeper.znodes.fields import decode_object, encode_json
+from kraft.zookeeper.znodes.fields import MalformedZnode, decode_object, encode_json
 
 TOPICS = "/brokers/topics"
 NO_LEADER = -1
@@ -134,11 +134,14 @@ def encode_state(state: PartitionState) -> bytes:
 def decode_state(topic: str, index: int, data: bytes | None, version: int) -> PartitionState:
     """Read the data of a state's znode with this version. Raises MalformedZnode."""
     fields = decode_object(state_path(topic, index), data)
+    recovery_state = fields.integer("leader_recovery_state", RECOVERED)
+    if recovery_state not in (RECOVERED, RECOVERING):
+        raise MalformedZnode(fields.path, f"leader_recovery_state is {recovery_state}")
     return PartitionState(
         leader=fields.integer("leader"),
         leader_epoch=fields.integer("leader_epoch"),
         isr=fields.integers("isr"),
         controller_epoch=fields.integer("controller_epoch"),
-        recovery_state=fields.integer("leader_recovery_state", RECOVERED),
+        recovery_state=recovery_state,
         partition_epoch=version,
     )

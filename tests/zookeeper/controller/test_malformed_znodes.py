@@ -6,6 +6,8 @@ import itertools
 
 import pytest
 
+from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kraft.wire.codec import encode
 from kraft.zookeeper.operations import Create
 from kraft.zookeeper.znodes.admin import DELETE_TOPICS, PREFERRED_REPLICA_ELECTION, REASSIGN_PARTITIONS
 from kraft.zookeeper.znodes.brokers import broker_path
@@ -40,6 +42,10 @@ DATA = [
     b'{"version":1,"leader":"1","isr":1,"leader_epoch":[],"controller_epoch":{}}',
     b'{"version":1,"leader":99,"isr":[],"leader_epoch":-7,"controller_epoch":-7}',
     b'{"version":1,"leader":1,"isr":[1],"leader_epoch":99999999999999999999,"controller_epoch":1}',
+    b'{"version":1,"leader":1,"isr":[1,50000000000],"leader_epoch":1,"controller_epoch":1}',
+    b'{"version":1,"leader":1,"isr":[1],"leader_epoch":1,"controller_epoch":1,"leader_recovery_state":300}',
+    b'{"version":2,"partitions":{"0":[1,50000000000]}}',
+    b'{"version":2,"partitions":{"0":[]}}',
     b'{"version":5,"endpoints":["PLAINTEXT"],"listener_security_protocol_map":{}}',
     b'{"version":5,"endpoints":["PLAINTEXT://h:99999"],"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"}}',
     b'{"version":1,"broker":"x","event":[]}',
@@ -84,6 +90,21 @@ def test_no_data_ends_the_controller(path: str) -> None:
 def goes_on(cluster: LegacyClusterModel, topic: str, leader: int, data: bytes) -> None:
     cluster.create_topic(topic, (leader,))
     assert cluster.state(topic).leader == leader, data
+    cluster.request(
+        CreatePartitionsRequest(topics=[CreatePartitionsTopic("t", 2), CreatePartitionsTopic("other", 2)]), 3
+    )
+    for broker in cluster.brokers.values():
+        for request in broker.received:
+            encode(request.message, request.version)
+
+
+def test_an_id_beyond_32_bits_is_no_broker() -> None:
+    """Its registration is well-formed, and no request could have it among the live brokers."""
+    cluster = LegacyClusterModel(2)
+    cluster.start(1, 2)
+    cluster.tree.put(broker_path(50_000_000_000), cluster.tree.data(broker_path(2)))
+    cluster.settle()
+    goes_on(cluster, "first", 1, b"")
 
 
 def test_names_that_are_no_names_end_no_controller() -> None:

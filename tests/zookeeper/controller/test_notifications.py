@@ -10,8 +10,10 @@ from kraft.messages.leader_and_isr_response import (
     LeaderAndIsrResponse,
     LeaderAndIsrTopicError,
 )
+from kraft.messages.stop_replica_request import StopReplicaRequest
 from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.operations import ANY_VERSION, Create, Set
+from kraft.zookeeper.znodes.admin import delete_topic_path
 from kraft.zookeeper.znodes.notifications import (
     ISR_CHANGE_PREFIX,
     ISR_CHANGES,
@@ -68,6 +70,20 @@ def test_a_replica_on_a_failed_disk_is_offline() -> None:
     metadata = cluster.brokers[1].received[-1].message.topic_states[0].partition_states
     assert [each.offline_replicas for each in metadata if each.partition_index == 0] == [[2]]
     assert not [path for path in cluster.tree.znodes if path.startswith(f"{LOG_DIR_EVENTS}/")]
+
+
+def test_a_failed_disk_brings_no_deleted_replica_back() -> None:
+    """The broker would create its replica again, and nothing deletes that one: the broker then refuses the next topic
+    of the name (INCONSISTENT_TOPIC_ID).
+    """
+    cluster = running()
+    cluster.stop(3)
+    cluster.tree.create_all([delete_topic_path("t")])
+    cluster.settle()
+    received = cluster.brokers[2].received
+    assert isinstance(received[-1].message, StopReplicaRequest)
+    notify(cluster, LOG_DIR_EVENTS, LOG_DIR_EVENT_PREFIX, encode_log_dir_event(2))
+    assert isinstance(received[-1].message, StopReplicaRequest)
 
 
 def test_malformed_notifications_are_dropped_with_a_note() -> None:

@@ -109,6 +109,25 @@ def test_the_last_in_sync_replica_stays_in_the_isr_of_a_partition_without_leader
     assert (cluster.state("t").leader, cluster.state("t").leader_epoch) == (3, 2)
 
 
+def test_a_new_controller_leaves_no_partition_to_a_leader_that_is_gone() -> None:
+    """ReplicaStateMachine.startup makes offline replicas OfflineReplica. The leader epoch must rise before the former
+    leader leads again: it may have lost records that its followers have.
+    """
+    cluster = running(2)
+    cluster.create_topic("t", (1, 2))
+    cluster.stop(2)
+    cluster.start(2)
+    assert (cluster.state("t").leader, cluster.state("t").isr) == (1, (1,))
+    before = cluster.state("t").leader_epoch
+    cluster.expire(1)
+    cluster.settle()
+    state = cluster.state("t")
+    assert (cluster.controller.broker_id, state.leader, state.isr) == (2, NO_LEADER, (1,))
+    assert (state.leader_epoch, state.controller_epoch) == (before + 1, 2)
+    cluster.start(1)
+    assert (cluster.state("t").leader, cluster.state("t").leader_epoch) == (1, before + 2)
+
+
 def test_only_a_topic_that_allows_it_gets_an_unclean_leader() -> None:
     """KIP-704: an unclean leader is RECOVERING until it says otherwise."""
     cluster = running()
