@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import cattrs
 import click
@@ -29,6 +29,7 @@ from kraft.story.report.section import Figure
 from kraft.wire.errors import KafkaError
 
 T = TypeVar("T", bound=Callable[..., Any])
+R = TypeVar("R", ControlPlaneResult, GenerationsResult)
 
 SOFTWARE = {"kraft": KRAFT, "apache": APACHE}
 COMBINATIONS = ((KRAFT, ZOOKEEPER), (KRAFT, QUORUM), (APACHE, ZOOKEEPER), (APACHE, QUORUM))
@@ -120,7 +121,7 @@ def control_plane_command(
 
     with _one_line():
         if recorded is not None:
-            result = cattrs.structure(json.load(recorded), ControlPlaneResult)
+            result = _recorded(recorded, ControlPlaneResult)
         else:
             plan = Plan(
                 into.absolute() / "nodes", _checked(jars), software, moves, connections, controller=SOFTWARE[controller]
@@ -157,7 +158,7 @@ def generations_command(
 
     with _one_line():
         if recorded is not None:
-            result = cattrs.structure(json.load(recorded), GenerationsResult)
+            result = _recorded(recorded, GenerationsResult)
         else:
             chosen = [combination for combination in COMBINATIONS if combination[0] in software]
             plan = GenerationsPlan(into.absolute() / "nodes", _checked(jars), chosen, partitions, losses)
@@ -182,6 +183,14 @@ def _one_line() -> Iterator[None]:
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
         raise click.ClickException(str(first)) from group
+
+
+def _recorded(file: TextIO, kind: type[R]) -> R:
+    """Read a result. Raises click.ClickException."""
+    try:
+        return cattrs.structure(json.load(file), kind)
+    except (ValueError, RecursionError, cattrs.BaseValidationError) as error:
+        raise click.ClickException(f"{file.name}: not a result of this experiment") from error
 
 
 def _machine() -> Sequence[tuple[str, str]]:

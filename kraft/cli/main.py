@@ -5,6 +5,7 @@ quickly.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 
@@ -53,8 +54,12 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line. A failure is one line on standard error and exit status 1, as in Kafka's tools."""
-    if sys.stdout is None:  # standard output was closed before the interpreter started
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    # None is a stream that was closed before the interpreter started.
+    sys.stdin = sys.stdin or os.fdopen(os.open(os.devnull, os.O_RDONLY), encoding="utf-8")
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):  # the names of files may be any bytes
+            stream.reconfigure(errors="surrogateescape")
     try:
         status = cli.main(prog_name="kraft", standalone_mode=False)
         sys.stdout.flush()

@@ -58,7 +58,7 @@ def command(
     After a change of leader the records are sent again, for at most two minutes. With --acks=all each record is stored
     once. At the end, also after a failure or Ctrl-C, the command prints the number of stored records to standard error.
     """
-    separator = key_separator.encode() if key_separator else None
+    separator = os.fsencode(key_separator) if key_separator else None
     started: list[Producer] = []
 
     async def operate(cluster: Cluster) -> None:
@@ -111,8 +111,6 @@ def split_line(line: bytes, separator: bytes | None) -> Record | None:
 
 async def read_lines() -> AsyncGenerator[list[bytes], None]:
     """Yield the lines of standard input, as many at a time as one read returns. The last line may lack its newline."""
-    if sys.stdin is None:  # standard input was closed before the interpreter started
-        return
     stdin = cast(io.BufferedReader, sys.stdin.buffer)
     rest = b""
     while chunk := await _read(stdin):

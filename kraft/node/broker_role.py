@@ -60,7 +60,7 @@ def replication_throttle(config: NodeConfig, replicas: Replicas, setting: str) -
 
 
 async def unless(stopping: trio.Event, begin: Callable[[], Awaitable[None]]) -> bool:
-    """Run ``begin``, which may wait for a controller; return False if the node was stopped before it was done."""
+    """Run ``begin``, which may wait for other processes; return False if the node was stopped before it was done."""
     done = False
     async with trio.open_nursery() as nursery:
 

@@ -12,7 +12,8 @@ import errno
 import logging
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping, parse_overrides, read_properties
 from kraft.config.setting import ConfigError
 from kraft.metadata.delta import MetadataError
+from kraft.node.broker_role import unless
 from kraft.node.node import Bound, Node
 from kraft.node.open_files import FileBudget, raise_file_limit
 from kraft.node.repeated_lines import RepeatedLines
@@ -41,6 +43,7 @@ from kraft.world.world import World
 
 if TYPE_CHECKING:
     from kraft.node.zookeeper_node import ZooKeeperNode
+    from kraft.storage.directory import LogDirectory
 
 logger = logging.getLogger("kraft.node")
 
@@ -72,9 +75,11 @@ def run(arguments: Sequence[str] | None, prog: str, *, instruments: Sequence[tri
                 raise ConfigError(f"zookeeper.connect needs {missing.name}: pip install '.[zookeeper]'") from None
             explained += EXPLAINED
             with short_collections():
-                return trio.run(_run_with_zookeeper, config, files, options.tree, instruments=instruments)
+                with_zookeeper = partial(_with_zookeeper, config, files)
+                return trio.run(_run, with_zookeeper, options.tree, instruments=instruments)
         with open_directories(config) as directories, short_collections():
-            return trio.run(_run, Node(config, directories, files=files), options.tree, instruments=instruments)
+            of_quorum = partial(_of_quorum, config, directories, files)
+            return trio.run(_run, of_quorum, options.tree, instruments=instruments)
     except (ConfigError, StorageError) as error:
         print(error, file=sys.stderr)
     except BaseExceptionGroup as group:
@@ -109,42 +114,58 @@ def _format_default(config: NodeConfig) -> None:
         format_directories(config, uuid_to_text(random_uuid()), DEFAULT_METADATA_LEVEL, ignore_formatted=False)
 
 
-async def _run_with_zookeeper(config: NodeConfig, files: FileBudget, show_tree: bool) -> int:
+async def _of_quorum(
+    config: NodeConfig, directories: list[LogDirectory], files: FileBudget, stopping: trio.Event
+) -> Node:
+    return Node(config, directories, files=files, stopping=stopping)
+
+
+async def _with_zookeeper(config: NodeConfig, files: FileBudget, stopping: trio.Event) -> ZooKeeperNode | None:
     from kraft.node.broker_id import with_broker_id
     from kraft.node.zookeeper_node import ZooKeeperNode
 
-    world = World()
-    async with trio.open_nursery():  # its errors come in groups, like those of the node
-        config = await with_broker_id(config, world)
-    return await _run(ZooKeeperNode(config, world, files), show_tree)
+    world, identified = World(), config
+
+    async def identify() -> None:
+        nonlocal identified
+        identified = await with_broker_id(config, world)
+
+    is_identified = await unless(stopping, identify)
+    return ZooKeeperNode(identified, world, files, stopping=stopping) if is_identified else None
 
 
-async def _run(node: Node | ZooKeeperNode, show_tree: bool) -> int:
-    status = ENDED_AT_ONCE
+async def _run(make: Callable[[trio.Event], Awaitable[Node | ZooKeeperNode | None]], show_tree: bool) -> int:
+    """Make a node and run it. ``make`` gets the event that a signal sets, and returns None if that was set first."""
+    status, stopping = ENDED_AT_ONCE, trio.Event()
     async with trio.open_nursery() as outer:
-        outer.start_soon(_watch_signals, node, outer.cancel_scope, name="signals")
-        async with trio.open_nursery() as nursery:
-            bound: Bound | None = await nursery.start(node.run, name="node")
-            if bound is not None:
-                print("ready", *bound.broker.values(), *bound.controller.values(), flush=True)
-                if show_tree:
-                    print(render())
-                    print("longest step of a task:", node.watch.longest or "none was noticed", flush=True)
+        await outer.start(_watch_signals, stopping, outer.cancel_scope, name="signals")
+        node = await make(stopping)
+        if node is not None:
+            async with trio.open_nursery() as nursery:
+                bound: Bound | None = await nursery.start(node.run, name="node")
+                if bound is not None:
+                    print("ready", *bound.broker.values(), *bound.controller.values(), flush=True)
+                    if show_tree:
+                        print(render())
+                        print("longest step of a task:", node.watch.longest or "none was noticed", flush=True)
         status = 0
         outer.cancel_scope.cancel(reason="the node has stopped")
     return status
 
 
-async def _watch_signals(node: Node | ZooKeeperNode, scope: trio.CancelScope) -> None:
+async def _watch_signals(
+    stopping: trio.Event, scope: trio.CancelScope, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
     watched = [signal.SIGTERM, signal.SIGINT]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup it is ignored; the JVM leaves it so too
         watched.append(signal.SIGHUP)
     with trio.open_signal_receiver(*watched) as signals:
+        task_status.started()
         async for number in signals:
             name = signal.Signals(number).name
-            if not node.stopping.is_set():
+            if not stopping.is_set():
                 logger.info("%s: controlled stop; SIGTERM or SIGINT now ends the node at once", name)
-                node.stopping.set()
+                stopping.set()
             elif number == signal.SIGHUP:  # closing a terminal sends two: one from the terminal, one from its shell
                 logger.info("%s: the controlled stop continues", name)
             else:

@@ -116,7 +116,15 @@ class ZooKeeperNode:
         an error, each inside exception groups.
         """
         sessions = sessions_of(self.config, self.world)
-        cluster = await sessions.cluster_id(uuid_to_text(self.world.new_uuid()))
+        cluster = ""
+
+        async def identify() -> None:
+            nonlocal cluster
+            cluster = await sessions.cluster_id(uuid_to_text(self.world.new_uuid()))
+
+        if not await unless(self.stopping, identify):
+            task_status.started(None)
+            return
         with open_zookeeper_directories(self.config, cluster, self.world.new_uuid) as directories:
             broker = self._assemble(sessions, cluster, directories)
             log = request_log(self.config, self.world, self.trace, lambda: broker.image)

@@ -60,6 +60,16 @@ def test_a_result_is_drawn_again(tmp_path: Path) -> None:
     assert "- machine: 2 CPUs" in (into / "control-plane.md").read_text()
 
 
+@pytest.mark.parametrize("content", ["", '{"cells"', "{}", "[]", "7", '{"machine": 7, "cells": [{}]}', "\xff"])
+@pytest.mark.parametrize("name", ["control-plane", "generations"])
+def test_a_file_that_is_no_result_is_one_line(tmp_path: Path, name: str, content: str) -> None:
+    """ "It never prints a traceback" (docs/tools.md): the file may be cut, or of another version."""
+    recorded = tmp_path / "recorded.json"
+    recorded.write_text(content, encoding="latin-1")
+    done = run(name, "--into", str(tmp_path / "new"), "--from", str(recorded))
+    assert (done.exit_code, done.output) == (1, f"Error: {recorded}: not a result of this experiment\n")
+
+
 @pytest.mark.usefixtures("_plots")
 def test_a_result_on_both_generations_is_drawn_again(tmp_path: Path) -> None:
     recorded = tmp_path / "recorded.json"

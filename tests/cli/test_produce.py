@@ -195,6 +195,12 @@ def test_a_line_is_split_at_the_first_separator(
     assert split_line(line, separator) == expected
 
 
+def test_a_separator_of_any_bytes_divides_the_lines(bootstrap: str, topic: str) -> None:
+    arguments = [sys.executable, *command("produce", topic, bootstrap), "--key-separator", os.fsdecode(b"\xa7")]
+    process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+    assert process.communicate(b"k\xa7v\n", TIMEOUT_S) == (None, f"Produced 1 record to {topic}.\n".encode())
+
+
 def test_a_line_without_the_key_separator_ends_the_command(bootstrap: str, topic: str) -> None:
     """As in Kafka's console producer: the lines before it are stored."""
     result = CliRunner().invoke(

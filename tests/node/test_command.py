@@ -405,6 +405,29 @@ def test_each_signal_that_stops_is_named(node: NodeProcess, name: str) -> None:
     assert (node.log_directory / ".kafka_cleanshutdown").exists()
 
 
+@pytest.mark.parametrize("settings", ["broker.id=1", "broker.id.generation.enable=true"])
+def test_a_signal_ends_the_wait_for_zookeeper(tmp_path: Path, settings: str) -> None:
+    """ "The first signal begins a controlled stop with exit status 0", also while ZooKeeper does not answer."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(STOP_TIMEOUT_S)
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        lines = [settings, f"zookeeper.connect={address}", "zookeeper.connection.timeout.ms=600000"]
+        lines += [f"log.dirs={tmp_path / 'data'}", "listeners=PLAINTEXT://127.0.0.1:0"]
+        properties = tmp_path / "server.properties"
+        properties.write_text("\n".join(lines))
+        command = [sys.executable, "-m", "kraft.node", str(properties)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment()) as node:
+            try:
+                silent.accept()[0].close()
+                node.send_signal(signal.SIGINT)
+                _, errors = node.communicate(timeout=STOP_TIMEOUT_S)
+            finally:
+                node.kill()
+    assert node.returncode == 0, errors
+    assert "controlled stop" in errors
+    assert "Traceback" not in errors
+
+
 def test_a_second_hangup_does_not_end_the_node_at_once(tmp_path: Path) -> None:
     """A terminal that goes away sends SIGHUP, and then the shell sends it again to its jobs."""
     node = prepare(tmp_path).start()

@@ -135,7 +135,7 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "codegen/test_render.py": "codegen.index",
     },
     "parts of a command, which the tests run as a user does": {
-        "cli/test_clients.py": "cli.main cli.options cli.output cli.topics client.offsets",
+        "cli/test_clients.py": "cli.options cli.output cli.topics client.offsets",
         "cli/test_dump_log.py": "cli.dump_batches cli.dump_decoders cli.dump_files metadata.plain",
         "cli/test_shell.py": "cli.metadata_files cli.shell_text cli.shell_tree",
         "cli/test_storage.py": "cli.storage_info",
