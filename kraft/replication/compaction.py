@@ -63,6 +63,10 @@ class Compaction:
             return False
         except (OSError, CorruptBatch, StorageError) as failure:
             return self._fail(partition, failure)
+        except Exception:
+            # A log that the cleaner cannot process would end this node at each start, and those of the other replicas.
+            logger.exception("%s: the log cleaner skips it until the next start", partition.name)
+            self._uncleanable.add((partition.topic_id, partition.index))
         return True
 
     def _fail(self, partition: HostedPartition, failure: Exception) -> bool:

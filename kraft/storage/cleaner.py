@@ -21,6 +21,7 @@ from hashlib import blake2b
 import attrs
 
 from kraft.broker.producer_state import ProducerStates
+from kraft.config.setting import LONG_MAX
 from kraft.config.topic import LogConfig
 from kraft.records.batch import NO_PRODUCER_ID, BatchHeader, CorruptBatch
 from kraft.records.control import EndTransactionMarker
@@ -175,8 +176,10 @@ class Cleaning:
         now_ms: int,
         pace: _Pace,
     ) -> None:
+        end_ms = now_ms + self.config.delete_retention_ms
+        # Kafka's sum overflows then, which is no horizon either: tombstones stay for ever.
+        expires_ms = end_ms if end_ms <= LONG_MAX else None
         for data, header, records in _batches(old, old.base_offset, pace):
-            expires_ms = now_ms + self.config.delete_retention_ms
             horizon_ms = header.delete_horizon_ms
             if header.is_control:
                 kept, is_needless = _passed(header, records, transactions, new)

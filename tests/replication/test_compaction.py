@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import struct
 import threading
 from itertools import islice
 from pathlib import Path
@@ -310,6 +311,31 @@ async def test_a_damaged_batch_keeps_the_cleaner_from_its_own_log_only(
     assert [record.getMessage() for record in caplog.records if record.name == "kraft.compaction"] == [
         f"topic-0: the log cleaner skips it until the next start: {segment.path}: message format 0 is not supported"
     ]
+
+
+async def test_a_failure_of_the_cleaner_keeps_it_from_one_log_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """``LogCleaner.CleanerThread.tryCleanFilthiestLog`` catches any LogCleaningException. Its cause may be a defect,
+    which all replicas of the partition have.
+    """
+    broker = await leading(tmp_path, partitions=2)
+    for index in (0, 1):
+        write(broker, (b"a", b"0"), (b"a", b"1"), index=index)
+    defective = broker.replicas.partitions[TOPIC_NAME][0].log.segments[0].path
+    run = Cleaning.run
+
+    def fail(cleaning: Cleaning, *arguments: Any) -> Any:
+        if cleaning.segments[0].path == defective:
+            raise struct.error("int too large to convert")
+        return run(cleaning, *arguments)
+
+    monkeypatch.setattr(Cleaning, "run", fail)
+    cleaner = cleaner_of(broker, tmp_path)
+    while await cleaner.clean_one():
+        pass
+    assert values(broker.replicas.partitions[TOPIC_NAME][1].log) == [b"1"]
+    assert "topic-0: the log cleaner skips it until the next start" in caplog.text
 
 
 async def test_a_log_that_cannot_be_read_now_is_compacted_later(

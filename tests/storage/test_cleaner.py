@@ -55,6 +55,20 @@ _pairs = st.lists(
 )
 
 
+def test_tombstones_stay_for_ever_if_the_setting_says_so(tmp_path: Path) -> None:
+    """``delete.retention.ms`` may be any long. ``MemoryRecords.filterTo`` adds it to the time, and a sum that overflows
+    is no delete horizon.
+    """
+    log = open_log(tmp_path, attrs.evolve(_settings(), delete_retention_ms=2**63 - 1))
+    _produce(log, [(b"a", b"0"), (b"b", None)])
+    log.roll()
+    clean_end = _compact(log, 0, now_ms=2000)
+    _produce(log, [(b"c", b"1")])
+    log.roll()
+    _compact(log, clean_end, now_ms=2**62)
+    assert _content(log) == [(0, b"a", b"0"), (1, b"b", None), (2, b"c", b"1")]
+
+
 @settings(max_examples=100, deadline=None)
 @given(produced=st.lists(st.tuples(_pairs, st.sampled_from(Compression)), min_size=1, max_size=25), data=st.data())
 def test_compaction_keeps_the_last_record_of_each_key(
