@@ -1,7 +1,8 @@
 """AlterPartitionReassignments (45) and ListPartitionReassignments (46), KIP-455: partitions move to other brokers.
 
 The new replicas are added to the old ones at once. The old ones go when all new ones are in sync
-(:mod:`kraft.controller.partition_change`). A cancelled reassignment restores the former replicas.
+(:mod:`kraft.controller.partition_change`). A reassignment that replaces another drops those that only that one added. A
+cancelled reassignment restores the former replicas.
 
 AlterPartitionReassignments v1 can forbid a change of the replication factor.
 """
@@ -94,9 +95,13 @@ def _altered(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"The replication factor would change from {len(_target(partition))} to {len(wanted.replicas)}.",
         )
-    removing = sorted(set(partition.replicas) - set(wanted.replicas))
+    kept = {*original, *wanted.replicas}
+    if kept.isdisjoint(partition.isr):  # what the former reassignment added has all records, and nothing else has
+        kept.update(partition.isr)
+    removing = sorted(kept & set(partition.replicas) - set(wanted.replicas))
     target = Target.of(
         partition,
+        isr=[replica for replica in partition.isr if replica in kept],
         replicas=[*wanted.replicas, *removing],
         removing=removing,
         adding=sorted(set(wanted.replicas) - set(original)),

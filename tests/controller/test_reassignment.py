@@ -137,7 +137,32 @@ def test_another_target_takes_the_place_of_the_first() -> None:
     assert state(toy)[:3] == ((4, 1, 2), (), ())
     move(toy, 5)
     move(toy, 6)
-    assert state(toy)[:3] == ((6, 1, 2, 4, 5), (6,), (1, 2, 4, 5))
+    assert state(toy)[:3] == ((6, 1, 2, 4), (6,), (1, 2, 4))
+    assert cancel(toy) == ErrorCode.NONE
+    assert state(toy)[:3] == ((1, 2, 4), (), ())
+
+
+def test_a_replaced_reassignment_leaves_no_replica() -> None:
+    """KIP-455: what the former reassignment added goes at once, so a cancellation restores the former replicas."""
+    toy = cluster()
+    move(toy, 4, 5)
+    toy.in_sync(1, 2, 3, 4)
+    move(toy, 5, 6)
+    assert state(toy)[:3] == ((5, 6, 1, 2, 3), (5, 6), (1, 2, 3))
+    assert toy.partition().isr == (1, 2, 3)
+    cancel(toy)
+    assert state(toy)[:3] == ((1, 2, 3), (), ())
+
+
+def test_a_replaced_reassignment_keeps_the_only_replicas_in_sync() -> None:
+    toy = cluster()
+    move(toy, 4, 5)
+    toy.in_sync(1, 2, 3, 4)
+    toy.pass_time(20.0, alive=(4, 5, 6))
+    assert state(toy)[3:] == ((4,), 4)
+    move(toy, 5, 6)
+    assert state(toy)[:3] == ((5, 6, 1, 2, 3, 4), (5, 6), (1, 2, 3, 4))
+    assert toy.partition().isr == (4,)
 
 
 def test_the_same_target_again_changes_nothing() -> None:

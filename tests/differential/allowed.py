@@ -55,10 +55,10 @@ ONLY_ACTIVE = (
     "Only the active controller answers these requests; in Apache Kafka the other controllers answer from their images."
 )
 AS_FAR = "This node describes the cluster from its present image; Apache Kafka waits for the metadata.version."
-ADDED = (
-    "If a reassignment replaces another, addingReplicas has all replicas that the partition did not have before the"
-    " first one, so a cancellation restores the former replicas (KIP-455); in Apache Kafka it has those that the last"
-    " request added, and a cancellation keeps the others."
+REPLACED = (
+    "If a reassignment replaces another, the replicas that only the former one added go at once, and a cancellation"
+    " restores the replicas from before the first one (KIP-455); a request for these ends the reassignment at once. In"
+    " Apache Kafka all stay until the last target is in sync, and a cancellation keeps some of them."
 )
 ALIKE = (
     "This node validates settings in the same way at both listeners; Apache Kafka leaves some checks to the brokers."
@@ -351,7 +351,10 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
             NO_DIRECTORY,
         )
     ],
-    "replaced_reassignments": [Allowed("LIST_PARTITION_REASSIGNMENTS *", "*.addingReplicas*", ADDED)],
+    "replaced_reassignments": [
+        Allowed("LIST_PARTITION_REASSIGNMENTS *", "topics*", REPLACED),
+        Allowed("ALTER_PARTITION_REASSIGNMENTS *: None", "*.errorCode", REPLACED),
+    ],
     "envelopes": [Allowed(f"*: {case}", "responseData", NO_TEXT_3, V3) for case in ("good*", "bytes left over inside")],
     "not_served_here": [
         Allowed("Fetch 3", "", OLD_VERSIONS, V3),
