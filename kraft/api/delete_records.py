@@ -89,7 +89,8 @@ def _one(
 ) -> DeleteRecordsPartitionResult:
     answer = DeleteRecordsPartitionResult(partition_index=wanted.partition_index, low_watermark=NO_LOW_WATERMARK)
     try:
-        if is_internal(topic):
+        known = broker.image.topic(topic)
+        if is_internal(topic) and known is not None and wanted.partition_index in known.partitions:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         partition = broker.replicas.leader_of(topic, wanted.partition_index)
         if "delete" not in partition.log.config.cleanup_policy:

@@ -100,8 +100,8 @@ async def _creating(
     if request.api_version < BY_ID_VERSION and (by_id or None in by_name):
         # Versions 10 and 11 have topic ids in the request, but cannot return the errors of unknown ids.
         raise KafkaError(ErrorCode.INVALID_REQUEST)
-    creation = broker.auto_topics.create(await _to_create(broker, message, by_name))
     # If any topic has an id, those without an id are ignored.
+    creation = broker.auto_topics.create([] if by_id else await _to_create(broker, message, by_name))
     return by_id or by_name, creation
 
 

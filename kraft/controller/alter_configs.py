@@ -23,7 +23,7 @@ from kraft.messages.incremental_alter_configs_response import (
     IncrementalAlterConfigsResponse,
 )
 from kraft.metadata.config_changes import NewValues, Values, changed, check_keys, check_values, replaced
-from kraft.metadata.image import ResourceType
+from kraft.metadata.image import Image, ResourceType
 from kraft.metadata.steps import Steps, counted
 from kraft.wire.errors import ErrorCode, KafkaError, shortened
 
@@ -63,12 +63,13 @@ def _alter_each(
             if len(resource.configs) > MAX_RECORDS_PER_USER_OPERATION:
                 raise KafkaError(ErrorCode.POLICY_VIOLATION, _TOO_MANY)
             check_keys(resource)
-            _check_resource(context, kind, name)
+            _check_name(kind, name)
             before = context.image.config(kind, name)
             after = new_values(resource, before)
             yield len(resource.configs)
             asked = {config.name for config in resource.configs}
             check_values(kind, before, after, asked, context.broker_values())
+            _check_existence(context.image, kind, name)
             changes = _records(kind, name, before, after)
             if len(records) + len(changes) > MAX_RECORDS_PER_USER_OPERATION:
                 raise KafkaError(ErrorCode.POLICY_VIOLATION, _TOO_MANY)
@@ -80,21 +81,15 @@ def _alter_each(
     return tuple(records), results
 
 
-def _check_resource(context: Context, kind: int, name: str) -> None:
-    """Raise KafkaError unless the resource is of a configurable type and exists."""
+def _check_name(kind: int, name: str) -> None:
+    """Raise KafkaError unless the resource is of a configurable type and may have this name."""
     if kind == ResourceType.TOPIC:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         check_topic_name(name)
-        if name not in context.image.topic_ids:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     elif kind == ResourceType.BROKER:
-        if name == "":
-            return
-        if not _NODE_ID.fullmatch(name) or int(name) > _LARGEST_ID:
+        if name and (not _NODE_ID.fullmatch(name) or int(name) > _LARGEST_ID):
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Node id must be an integer, but it is: {name}")
-        if int(name) not in context.image.brokers and int(name) not in context.image.controllers:
-            raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
     elif kind == ResourceType.CLIENT_METRICS:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Subscription name can't be empty")
@@ -103,6 +98,14 @@ def _check_resource(context: Context, kind: int, name: str) -> None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
     else:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Configurations of resource type {kind} cannot be altered.")
+
+
+def _check_existence(image: Image, kind: int, name: str) -> None:
+    """Raise KafkaError unless the topic, or the node, exists."""
+    if kind == ResourceType.TOPIC and name not in image.topic_ids:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+    if kind == ResourceType.BROKER and name and int(name) not in image.brokers and int(name) not in image.controllers:
+        raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
 
 
 def _records(kind: int, name: str, before: Mapping[str, str], after: Values) -> list[ConfigRecord]:

@@ -9,6 +9,7 @@ from uuid import UUID
 import attrs
 
 from kraft.config.broker import BROKER_CONFIGS
+from kraft.config.describe import ConfigSource, Layer
 from kraft.config.setting import usable
 from kraft.config.topic import effective_text
 from kraft.controller.broker_transitions import BrokerTransitions
@@ -29,7 +30,7 @@ class Randomness(Protocol):
 
 @attrs.frozen
 class ControllerConfig:
-    """The settings that the controller reads. ``static_values`` are the node's own, text by Kafka's name.
+    """The settings that the controller reads. ``static_values`` are those of its node, text by Kafka's name.
 
     ``voter_ids`` (controller.quorum.voters): the controllers that must support a feature before it is finalized.
 
@@ -43,6 +44,7 @@ class ControllerConfig:
     """
 
     cluster_id: str
+    node_id: int = -1
     voter_ids: tuple[int, ...] = ()
     num_partitions: int = 1
     default_replication_factor: int = 1
@@ -90,13 +92,21 @@ class Context:
             allows = self._allows_unclean[topic] = text is not None and text.strip().lower() == "true"
         return allows
 
-    def cluster_wide_values(self) -> dict[str, str]:
-        """The dynamic settings of all brokers, except values that a broker would not take."""
-        return usable(self.image.config(ResourceType.BROKER, ""), BROKER_CONFIGS)
-
     def broker_values(self) -> dict[str, str]:
-        """The broker settings that topic defaults come from: dynamic cluster-wide values over static ones."""
-        return {**self.config.static_values, **self.cluster_wide_values()}
+        """The broker settings that topic defaults come from."""
+        return {key: value for _, values in reversed(self.layers()) for key, value in values.items()}
+
+    def layers(self) -> tuple[Layer, ...]:
+        """The broker settings of the controller's node, strongest first (ConfigurationControlManager)."""
+        return (
+            (ConfigSource.DYNAMIC_BROKER_CONFIG, self._dynamic_values(str(self.config.node_id))),
+            (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self._dynamic_values("")),
+            (ConfigSource.STATIC_BROKER_CONFIG, self.config.static_values),
+        )
+
+    def _dynamic_values(self, node: str) -> dict[str, str]:
+        """The dynamic settings of a node, or of all ("") nodes, except values that a broker would not take."""
+        return usable(self.image.config(ResourceType.BROKER, node), BROKER_CONFIGS)
 
 
 @attrs.frozen

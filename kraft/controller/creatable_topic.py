@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
+from kraft.config.describe import ConfigSource, Layer
 from kraft.config.setting import ConfigError, to_text
 from kraft.config.topic import TOPIC_CONFIGS, in_topic_units, validate_topic_configs
 from kraft.controller.assignment import check_manual
@@ -17,8 +18,6 @@ from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
 DEFAULT = -1
 """Instead of a number of partitions or a replication factor: that of the cluster (KIP-464)."""
 _SETTINGS_AT_ONCE = 50
-# The source of a value, as DescribeConfigs numbers it.
-_TOPIC_CONFIG, _DYNAMIC_DEFAULT_BROKER_CONFIG, _STATIC_BROKER_CONFIG, _DEFAULT_CONFIG = 1, 3, 4, 5
 
 
 def refused(name: str, error: KafkaError) -> CreatableTopicResult:
@@ -105,18 +104,15 @@ def manual_assignment(topic: CreatableTopic, brokers: Container[int]) -> Steps[l
     return [replicas for _, replicas in sorted(manual.items())]
 
 
-def effective_settings(
-    overrides: Mapping[str, str], cluster_wide: Mapping[str, str], static: Mapping[str, str]
-) -> list[CreatableTopicConfigs]:
-    """Every setting of a topic: its own, else the brokers' dynamic default, else the controller's static one."""
+def effective_settings(overrides: Mapping[str, str], layers: Sequence[Layer]) -> list[CreatableTopicConfigs]:
+    """Every setting of a topic: its own, else that of the strongest layer of broker settings, else the default."""
     configs = []
     for name, key in sorted(TOPIC_CONFIGS.items()):
-        value, source = to_text(key.default), _DEFAULT_CONFIG
-        layers = (cluster_wide, _DYNAMIC_DEFAULT_BROKER_CONFIG), (static, _STATIC_BROKER_CONFIG)
+        value, source = to_text(key.default), ConfigSource.DEFAULT_CONFIG
         if name in overrides:
-            value, source = overrides[name], _TOPIC_CONFIG
+            value, source = overrides[name], ConfigSource.DYNAMIC_TOPIC_CONFIG
         else:
-            found = next(((s, v, n) for v, n in layers for s in key.synonyms if s.name in v), None)
+            found = next(((s, v, n) for n, v in layers for s in key.synonyms if s.name in v), None)
             if found is not None:
                 synonym, values, source = found
                 value = in_topic_units(synonym, values[synonym.name])

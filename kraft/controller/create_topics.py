@@ -105,7 +105,7 @@ def _create(
         error_message=None,
         num_partitions=len(assignment),
         replication_factor=len(assignment[0]),
-        configs=effective_settings(overrides, context.cluster_wide_values(), context.config.static_values),
+        configs=effective_settings(overrides, context.layers()),
     )
     return records, result
 

@@ -92,7 +92,12 @@ class Broker:
 
     @property
     def takes_replicas(self) -> bool:
-        """Whether new replicas may be placed here: not if all directories are cordoned (KIP-1066)."""
+        """Whether new replicas may be placed here: not if it shuts down, or if all directories are cordoned (KIP-1066).
+
+        A broker that has shut down is fenced, and comes back (BrokerHeartbeatManager.UsableBrokerIterator).
+        """
+        if self.in_controlled_shutdown and not self.fenced:
+            return False
         return not self.log_dirs or not set(self.log_dirs) <= set(self.cordoned_log_dirs or ())
 
     def endpoint(self, listener: str) -> BrokerEndpoint | None:

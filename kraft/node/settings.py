@@ -96,6 +96,7 @@ def controller_config(
 ) -> ControllerConfig:
     return ControllerConfig(
         cluster_id=cluster_id,
+        node_id=config.node_id,
         voter_ids=tuple(voter.node_id for voter in config.voters),
         num_partitions=config.topics.num_partitions,
         default_replication_factor=config.topics.default_replication_factor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kraft.messages.delete_records_response import DeleteRecordsPartitionResult
 from kraft.rpc.client import Connection
@@ -44,7 +45,11 @@ async def test_delete_records_refuses(broker: Connection, topic: str, new_name: 
     assert (await _delete(broker, topic, 1)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     assert (await _delete(broker, topic, -2)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     assert (await _delete(broker, topic, 0, partition=4)).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    internal = CreatableTopic(name="__consumer_offsets", num_partitions=1, replication_factor=1)
+    await broker.request(CreateTopicsRequest(topics=[internal]))  # or it exists
     assert (await _delete(broker, "__consumer_offsets", 0)).error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    unknown = await _delete(broker, "__consumer_offsets", 0, partition=9999)
+    assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     await create(broker, f"{new_name}-compacted", configs={"cleanup.policy": "compact"})
     refused = await _delete(broker, f"{new_name}-compacted", 0)
     assert (refused.error_code, refused.low_watermark) == (ErrorCode.POLICY_VIOLATION, -1)

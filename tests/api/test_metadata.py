@@ -107,6 +107,19 @@ async def test_topics_are_created_when_both_sides_want_it(broker: Connection, ne
     assert (await created(broker, f"{new_name}-old", version=3)).error_code == 0
 
 
+async def test_a_name_beside_an_id_creates_nothing(broker: Connection, topic: str, new_name: str) -> None:
+    """KafkaApis.handleTopicMetadataRequest: with an id, only the topics that have one are looked at."""
+    by_id, by_name = (
+        MetadataRequestTopic(await topic_id_of(broker, topic), None),
+        MetadataRequestTopic(name=f"{new_name}-beside"),
+    )
+    response = await broker.request(MetadataRequest(topics=[by_id, by_name], allow_auto_topic_creation=True), 12)
+    assert [each.name for each in response.topics] == [topic]
+    await created(broker, f"{new_name}-later")
+    answer = (await ask(broker, f"{new_name}-beside", create_topics=False)).topics[0]
+    assert answer.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
 async def test_a_request_for_all_topics_creates_nothing(broker: Connection) -> None:
     """Clients that list topics leave the permission at true."""
     before = {each.name for each in (await ask(broker, None)).topics}

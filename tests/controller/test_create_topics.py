@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from kraft.controller.context import MAX_RECORDS_PER_USER_OPERATION, ControllerConfig
+from kraft.messages.config_record import ConfigRecord
 from kraft.messages.create_topics_request import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
+from kraft.metadata.image import ResourceType
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.controller.toy import CLUSTER_ID, ToyCluster
 
@@ -140,6 +142,42 @@ def test_the_answer_has_the_effective_configuration() -> None:
     assert (configs["segment.bytes"].value, configs["segment.bytes"].config_source) == ("1000", 1)
     assert (configs["retention.ms"].value, configs["retention.ms"].config_source) == ("3600000", 4)
     assert (configs["cleanup.policy"].value, configs["cleanup.policy"].config_source) == ("delete", 5)
+
+
+def test_the_settings_of_the_controllers_node_are_stronger_than_those_of_all_nodes() -> None:
+    """ConfigurationControlManager.computeEffectiveTopicConfigs: "2. dynamic node overridden configs"."""
+    toy = cluster(node_id=7, static_values={"log.retention.ms": "1", "log.segment.bytes": "1000"})
+    records = [
+        ConfigRecord(resource_type=ResourceType.BROKER, resource_name=node, name=name, value=value)
+        for node, name, value in (
+            ("", "log.retention.ms", "2"),
+            ("", "compression.type", "lz4"),
+            ("7", "log.retention.ms", "3"),
+            ("1", "log.segment.bytes", "9000"),
+        )
+    ]
+    toy.log += records
+    toy.core.replay(records, len(toy.log), 1, 0)
+    configs = {each.name: (each.value, each.config_source) for each in toy.create().configs or []}
+    assert [configs[name] for name in ("retention.ms", "compression.type", "segment.bytes")] == [
+        ("3", 2),
+        ("lz4", 3),
+        ("1000", 4),
+    ]
+
+
+def test_a_broker_that_shuts_down_gets_no_replica() -> None:
+    """BrokerHeartbeatManager.UsableBrokerIterator. Once it has shut down it is fenced, and may come back."""
+    toy = cluster()
+    toy.create("led", assignment={0: [3, 1]})
+    toy.heartbeat(3, stop=True)
+    assert (toy.image.brokers[3].in_controlled_shutdown, toy.image.brokers[3].fenced) == (True, False)
+    assert toy.create(replication=3).error_code == ErrorCode.INVALID_REPLICATION_FACTOR
+    for broker_id in (1, 2):  # they have replayed who leads now
+        toy.heartbeat(broker_id)
+    toy.heartbeat(3, stop=True)
+    assert toy.image.brokers[3].fenced
+    assert toy.create(replication=3).error_code == ErrorCode.NONE
 
 
 def test_a_new_partition_is_led_by_its_first_active_replica() -> None:

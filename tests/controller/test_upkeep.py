@@ -25,6 +25,7 @@ def cluster(partitions: int = 1, *, enabled: bool = True, partitions_at_once: in
     """Led by 2 although 1 is preferred, and in sync."""
     config = ControllerConfig(
         CLUSTER_ID,
+        node_id=1,
         broker_session_timeout_s=SESSION_S,
         auto_leader_rebalance_enable=enabled,
         leader_imbalance_check_interval_s=INTERVAL_S,
@@ -148,7 +149,7 @@ def allow_unclean(toy: ToyCluster, kind: int, name: str) -> None:
     assert response.responses[0].error_code == 0
 
 
-@pytest.mark.parametrize(("kind", "name"), [(2, "t"), (4, "")], ids=["topic", "cluster"])
+@pytest.mark.parametrize(("kind", "name"), [(2, "t"), (4, ""), (4, "1")], ids=["topic", "cluster", "node"])
 def test_a_topic_that_comes_to_allow_it_gets_an_unclean_leader_at_once(kind: int, name: str) -> None:
     """unclean.leader.election.enable takes effect on partitions that have no leader now."""
     toy = cluster()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
+from kraft.config.describe import ConfigSource
 from kraft.controller.context import MAX_RECORDS_PER_USER_OPERATION
 from kraft.controller.creatable_topic import (
     DEFAULT,
@@ -153,7 +154,13 @@ def _plan(creation: _Creation, topic: CreatableTopic, config: Znode | None) -> _
         error_message=None,
         num_partitions=len(assignment),
         replication_factor=len(assignment[0]),
-        configs=effective_settings(settings, creation.cluster_wide, static),
+        configs=effective_settings(
+            settings,
+            (
+                (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, creation.cluster_wide),
+                (ConfigSource.STATIC_BROKER_CONFIG, static),
+            ),
+        ),
     )
     if not creation.validates_only:
         result.topic_id = topic_id

@@ -195,6 +195,13 @@ def alter_resources(talk: Talk) -> None:
 
         for name in ("alter-unknown", "a b", "", "x" * 250):
             talk.sweep(f"topic {name[:10]!r}", api, ask((TOPIC, name)))
+        for case, row in {
+            "bad value": {"name": "retention.ms", "configOperation": SET, "value": "soon"},
+            "unknown key": {"name": "no.such.key", "configOperation": SET, "value": "1"},
+            "append": {"name": "retention.ms", "configOperation": APPEND, "value": "1"},
+        }.items():
+            rows = [row if api is ApiKey.INCREMENTAL_ALTER_CONFIGS else {"name": row["name"], "value": row["value"]}]
+            talk.sweep(f"unknown topic, {case}", api, ask((TOPIC, "alter-unknown"), configs=rows))
         for kind in OTHER_KINDS:
             for name in ("", "x"):
                 talk.sweep(f"kind {kind} of {name!r}", api, ask((kind, name)))

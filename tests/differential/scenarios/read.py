@@ -181,6 +181,7 @@ def delete_records(talk: Talk) -> None:
         say("unknown topic", "delete-unknown", (0, 0))
         say("compacted", f"delete-compacted-{version}", (0, 0))
         say("internal", "__consumer_offsets", (0, 0))
+        say("internal, unknown partition", "__consumer_offsets", (9999, 0))
         say("invalid", "a b", (0, 0))
         say("nothing", name)
         ask = {"replicaId": -1, "topics": [{"name": name, "partitions": [{"partitionIndex": 0, "timestamp": -2}]}]}
