@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 import attrs
 import trio
@@ -91,9 +92,19 @@ async def verify(broker: BrokerContext, version: int, transactional_id: str, wan
     found = await _verdicts(broker, transactional_id, wanted, adds=adds)
     while adds and ErrorCode.CONCURRENT_TRANSACTIONS in found.values() and trio.current_time() < given_up_at:
         await trio.sleep(settings.add_partitions_to_txn_retry_backoff_ms / 1000)
+        await _begin_again(broker, wanted)
         found = await _verdicts(broker, transactional_id, wanted, adds=adds)
     for where in wanted.log_ends:
         wanted.verdicts[where] = _for_client(found.get(where, ErrorCode.COORDINATOR_NOT_AVAILABLE), version)
+
+
+async def _begin_again(broker: BrokerContext, wanted: Unverified) -> None:
+    """Take the ends of the logs again. A marker that was appended meanwhile ended the last transaction."""
+    slices = Slices(_SLICE_PARTITIONS)
+    for name, index in wanted.log_ends:
+        await slices.spend()
+        with suppress(KafkaError):  # the append refuses a partition that another broker leads now
+            wanted.log_ends[name, index] = broker.replicas.leader_of(name, index).log.log_end_offset
 
 
 async def _verdicts(broker: BrokerContext, transactional_id: str, wanted: Unverified, *, adds: bool) -> Verdicts:

@@ -25,6 +25,10 @@ from tests.support.held import TOPIC, TOPIC_ID, Broker, leader_in, serving, with
 from tests.support.talk import batch
 
 PRODUCER, EPOCH = 4711, 3
+PATIENT = {
+    "add.partitions.to.txn.retry.backoff.ms": "1",
+    "add.partitions.to.txn.retry.backoff.max.ms": "60000",
+}
 INFO = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
 
 
@@ -124,20 +128,36 @@ async def test_a_refusal_appends_nothing(tmp_path: Path, code: ErrorCode, versio
 async def test_a_partition_is_added_once_the_last_transaction_is_complete(
     tmp_path: Path, version: int, asked: int, code: ErrorCode
 ) -> None:
-    """``ReplicaManager.handleProduceAppend``: "the produce request is expensive to retry"."""
+    """``ReplicaManager.handleProduceAppend``: "the produce request is expensive to retry". Each attempt has a
+    ``VerificationGuard`` of its own, because the marker of the last transaction comes between two of them.
+    """
     async with leading(tmp_path) as leader:
         coordinator = leader.coordinator
 
         def complete() -> None:
             coordinator.code = ErrorCode.NONE if len(coordinator.asked) == 2 else ErrorCode.CONCURRENT_TRANSACTIONS
+            if len(coordinator.asked) == 1:
+                leader.end_at_once()
 
         coordinator.meanwhile = complete
-        leader.settings = {
-            "add.partitions.to.txn.retry.backoff.ms": "1",
-            "add.partitions.to.txn.retry.backoff.max.ms": "60000",
-        }
+        leader.settings = PATIENT
         assert await leader.write(version=version) == [code]
         assert len(coordinator.asked) == asked
+
+
+async def test_a_leader_that_is_deposed_while_it_waits_appends_nothing(tmp_path: Path) -> None:
+    """``ReplicaManager.handleProduceAppend`` appends once the partition is added, and only a leader appends."""
+    async with leading(tmp_path) as leader:
+        coordinator, partition = leader.coordinator, leader.broker.partition
+
+        def depose() -> None:
+            coordinator.code = ErrorCode.NONE if len(coordinator.asked) == 2 else ErrorCode.CONCURRENT_TRANSACTIONS
+            partition.follow(partition.state)
+
+        coordinator.meanwhile = depose
+        leader.settings = PATIENT
+        assert await leader.write(version=12) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+        assert len(coordinator.asked) == 2
 
 
 @pytest.mark.parametrize(("version", "asked"), [(11, 0), (12, 1)])
