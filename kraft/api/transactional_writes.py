@@ -77,6 +77,7 @@ async def unverified(broker: BrokerContext, partitions: Iterable[tuple[str, Part
             continue
         if not log.producers.is_in_transaction(header.producer_id, header.producer_epoch):
             found.log_ends[name, data.index] = log.log_end_offset
+            log.producers.verification_began(header, broker.clock.now_ms())
     return found
 
 

@@ -77,6 +77,15 @@ class ProducerEntry:
 
 
 @attrs.frozen
+class LowestSequence:
+    """The lowest sequence of an unknown producer's epoch among the batches whose verification began."""
+
+    epoch: int
+    sequence: int
+    seen_ms: int
+
+
+@attrs.frozen
 class CompletedTransaction:
     """A transaction of this partition that ended with its marker at ``last_offset``.
 
@@ -106,6 +115,8 @@ class ProducerStates:
         self._unstable = OrderedDict(first_offsets)
         self.ended: deque[tuple[int, int]] = deque()
         """(offset of the marker, first offset) of each ended transaction whose marker is not replicated."""
+        self._lowest: dict[int, LowestSequence] = {}
+        """By producer id. Unknown producers only, and not part of a snapshot."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -121,14 +132,16 @@ class ProducerStates:
         (KIP-360). So nothing raises UNKNOWN_PRODUCER_ID.
 
         Raises:
-            KafkaError: INVALID_PRODUCER_EPOCH for an earlier epoch. OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, or for a
-                new epoch that does not start at sequence 0. INVALID_TXN_STATE for a non-transactional batch inside
-                the producer's own transaction.
+            KafkaError: INVALID_PRODUCER_EPOCH for an earlier epoch. OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, for a
+                new epoch that does not start at sequence 0, or for a batch that overtook one of
+                :meth:`verification_began`. INVALID_TXN_STATE for a non-transactional batch inside the producer's own
+                transaction.
         """
         if header.producer_id == NO_PRODUCER_ID:
             return None
         entry = self._entries.get(header.producer_id)
         if entry is None or entry.epoch == NO_EPOCH:
+            self._check_lowest(header)
             return None
         if header.producer_epoch == entry.epoch:
             for batch in entry.batches:
@@ -153,6 +166,19 @@ class ProducerStates:
         """Whether the producer has an open transaction in this partition."""
         entry = self._entries.get(producer_id)
         return entry is not None and entry.transaction_first_offset is not None and entry.epoch == epoch
+
+    def verification_began(self, header: BatchHeader, now_ms: int) -> None:
+        """Record the sequence of a batch whose transaction the coordinator must confirm.
+
+        An unknown producer must not begin with a later batch. The coordinator may refuse the earlier one for a moment,
+        and confirm the later one (``VerificationStateEntry`` in Kafka).
+        """
+        if header.producer_id in self._entries:
+            return
+        seen = LowestSequence(header.producer_epoch, header.base_sequence, now_ms)
+        lowest = self._lowest.setdefault(header.producer_id, seen)
+        if seen.epoch > lowest.epoch or (seen.epoch == lowest.epoch and seen.sequence < lowest.sequence):
+            self._lowest[header.producer_id] = seen
 
     def check_transaction(self, producer_id: int, epoch: int, verified_at: int) -> None:
         """Check that a transaction did not end since it was found here (IN_TRANSACTION), or since its coordinator
@@ -274,6 +300,7 @@ class ProducerStates:
         ]
         for producer_id in expired:
             del self._entries[producer_id]
+        self._lowest = {id_: each for id_, each in self._lowest.items() if now_ms - each.seen_ms < expiration_ms}
         return len(expired)
 
     def high_watermark_advanced(self, high_watermark: int) -> None:
@@ -302,7 +329,17 @@ class ProducerStates:
         entry = self._entries.get(producer_id)
         if entry is None:
             entry = self._entries[producer_id] = ProducerEntry(producer_id)
+            self._lowest.pop(producer_id, None)
         return entry
+
+    def _check_lowest(self, header: BatchHeader) -> None:
+        lowest = self._lowest.get(header.producer_id)
+        if lowest is not None and header.producer_epoch == lowest.epoch and header.base_sequence > lowest.sequence:
+            message = (
+                f"producer {header.producer_id} epoch {header.producer_epoch} sent sequence {header.base_sequence},"
+                f" the earlier sequence {lowest.sequence} is not appended yet"
+            )
+            raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message)
 
 
 def _check_epoch(entry: ProducerEntry, producer_epoch: int) -> None:

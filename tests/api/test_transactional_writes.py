@@ -192,6 +192,19 @@ async def test_an_unknown_producer_begins_its_epoch_with_its_first_batch(
         assert await leader.write(version=version, sequence=1) == [code]
 
 
+async def test_a_batch_does_not_overtake_one_that_the_producer_sends_again(tmp_path: Path) -> None:
+    """``VerificationStateEntry``: "we also store the lowest seen sequence to block a higher sequence from being
+    written in the case of the lower sequence needing retries".
+    """
+    async with leading(tmp_path) as leader:
+        leader.coordinator.code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert await leader.write(version=11) == [ErrorCode.NOT_ENOUGH_REPLICAS]
+        leader.coordinator.code = ErrorCode.NONE
+        assert await leader.write(version=11, sequence=1) == [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
+        assert await leader.write(version=11) == [ErrorCode.NONE]
+        assert await leader.write(version=11, sequence=1) == [ErrorCode.NONE]
+
+
 async def test_an_absent_coordinator_is_retried(tmp_path: Path) -> None:
     async with leading(tmp_path, 2) as leader:
         leader.coordinator.failure = ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -114,6 +114,40 @@ def test_producers_expire_after_silence_but_not_in_a_transaction() -> None:
     assert states.check(batch(17)) is None
 
 
+def test_an_unknown_producer_begins_with_the_lowest_sequence_of_its_verifications() -> None:
+    """``VerificationStateEntry.maybeUpdateLowestSequenceAndEpoch``: "a lower sequence for the same epoch", or "a higher
+    epoch".
+    """
+    states = ProducerStates()
+    for sequence, epoch in ((5, 1), (4, 1), (6, 1), (3, 0)):
+        states.verification_began(batch(sequence, epoch=epoch), now_ms=0)
+    assert states.check(batch(4, epoch=1)) is None
+    assert refused(states, batch(5, epoch=1)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    states.verification_began(batch(7, epoch=2), now_ms=0)
+    assert states.check(batch(7, epoch=2)) is None
+    assert refused(states, batch(8, epoch=2)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_the_lowest_sequence_is_forgotten() -> None:
+    """``VerificationStateEntry``: it is removed "whenever we write data to the transaction or write an end marker", and
+    "via the producer state entry cleanup mechanism".
+    """
+    states = ProducerStates()
+    states.verification_began(batch(3), now_ms=1)
+    states.append(batch(3), now_ms=0)
+    states.verification_began(batch(4), now_ms=1)
+    states.verification_began(batch(3, producer_id=8), now_ms=1)
+    states.append_marker(marker_batch(1, producer_id=8), EndTransactionMarker(True, 0), now_ms=0)
+    assert states.expire(EXPIRATION_MS, EXPIRATION_MS) == 2
+    assert states.check(batch(17)) is None
+    assert states.check(batch(17, producer_id=8)) is None
+    states.verification_began(batch(3), now_ms=0)
+    assert states.expire(EXPIRATION_MS - 1, EXPIRATION_MS) == 0
+    assert refused(states, batch(17)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert states.expire(EXPIRATION_MS, EXPIRATION_MS) == 0
+    assert states.check(batch(17)) is None
+
+
 def test_the_last_stable_offset_waits_for_outcome_and_replication() -> None:
     """KIP-98: the LSO is below every open transaction, and below every ended one whose marker is not replicated."""
     states = states_after(
