@@ -17,6 +17,7 @@ A partition that the image does not have gets an error of its own. The others ar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from kraft.api.context import BrokerContext
 from kraft.api.offset_commits import commit_known
@@ -52,7 +53,8 @@ async def at_broker(broker: BrokerContext, request: Request, message: OffsetComm
     def submit(known: OffsetCommitRequest) -> Reply:
         return broker.coordinators.groups.shard_of(message.group_id).submit(request, known)
 
-    return await commit_known(broker, message, submit, OffsetCommitResponsePartition, by_id=by_id)
+    answered = partial(error, version=request.api_version, code=ErrorCode.NONE)
+    return await commit_known(broker, message, submit, answered, OffsetCommitResponsePartition, by_id=by_id)
 
 
 async def _named(broker: BrokerContext, topics: Sequence[OffsetCommitRequestTopic]) -> list[OffsetCommitRequestTopic]:

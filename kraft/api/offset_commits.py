@@ -22,11 +22,15 @@ async def commit_known(
     broker: BrokerContext,
     message: Commit,
     submit: Callable[[Commit], Reply],
+    answered: Callable[[Commit], Any],
     answer: Callable[[int, ErrorCode], Any],
     *,
     by_id: bool = False,
 ) -> Reply:
     """Submit a commit to a shard. A partition that the image does not have gets an error of its own, by ``answer``.
+
+    A commit without any other partition gets the response ``answered``, as in Apache's ``KafkaApis``. A shard would
+    create its group, and may not exist yet.
 
     ``by_id``: a topic without a name is one whose id the image does not have.
 
@@ -34,12 +38,14 @@ async def commit_known(
         KafkaError: as ``submit``.
     """
     known, unknown = await _divided(broker, message.topics)
+    committed = message.evolve(topics=known)
+    reply = submit(committed) if any(topic.partitions for topic in known) else answered(committed)
     if not any(unknown):
-        return submit(message)
-    reply = submit(message.evolve(topics=known))
+        return reply
 
     async def with_unknown() -> Any:
         response: Any = await response_of(reply)
+        topics = []
         slices = Slices(_SLICE_PARTITIONS)
         for topic, missing in zip(response.topics, unknown, strict=True):
             is_unknown_id = by_id and not topic.name
@@ -47,7 +53,9 @@ async def commit_known(
             for index in missing:
                 topic.partitions.append(answer(index, code))
                 await slices.spend()
+            topics.append(topic)
             await slices.spend()
+        response.topics = topics
         return response
 
     return Parked(with_unknown)

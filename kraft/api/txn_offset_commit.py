@@ -15,6 +15,7 @@ The offsets count once the transaction coordinator has written the marker that c
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from kraft.api.context import BrokerContext
@@ -81,7 +82,8 @@ async def _commit(
         shard = broker.coordinators.groups.shard_of_member(message.group_id)
         return shard.submit(request, TransactionalCommit(known, verified_at))
 
-    return await commit_known(broker, message, submit, TxnOffsetCommitResponsePartition)
+    answered = partial(error, version=request.api_version, code=ErrorCode.NONE)
+    return await commit_known(broker, message, submit, answered, TxnOffsetCommitResponsePartition)
 
 
 async def _verify(broker: BrokerContext, version: int, message: TxnOffsetCommitRequest, index: int) -> None:

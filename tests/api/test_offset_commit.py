@@ -13,6 +13,7 @@ from immutables import Map
 from kraft.api.offset_commits import commit_known
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -26,7 +27,7 @@ from kraft.messages.offset_commit_response import (
 from kraft.rpc.channel import response_of
 from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode
-from tests.api.groups import commit, committed
+from tests.api.groups import commit, committed, coordinated
 
 
 @pytest.mark.parametrize("version", range(2, 10))
@@ -49,6 +50,33 @@ async def test_unknown_partitions_are_not_committed(broker: Connection, group: s
     codes = {each.partition_index: each.error_code for each in answer.partitions}
     assert codes == {9: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0: 0}
     assert await committed(broker, group, topic) == 3
+
+
+@pytest.mark.parametrize("group", ["phantom", ""])
+async def test_a_commit_without_an_existing_partition_needs_no_coordinator(own: Connection, group: str) -> None:
+    """``KafkaApis.handleOffsetCommitRequest`` answers at once if ``authorizedTopicsRequest`` is empty. So there need
+    not be a coordinator yet, and no group comes into being.
+    """
+    unknown = OffsetCommitRequestTopic(topic_id=UUID(int=7), partitions=[OffsetCommitRequestPartition(0, 3)])
+    for is_coordinated in (False, True):
+        if is_coordinated:
+            await coordinated(own, "present")
+        assert await commit(own, group, "nowhere", 1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        (answer,) = (await own.request(OffsetCommitRequest(group, topics=[unknown]), 10)).topics
+        assert (answer.topic_id, answer.partitions[0].error_code) == (UUID(int=7), ErrorCode.UNKNOWN_TOPIC_ID)
+        assert (await own.request(OffsetCommitRequest(group), 9)).topics == []
+    assert (await own.request(ListGroupsRequest(), 4)).groups == []
+
+
+async def test_each_of_many_unknown_topics_has_its_error(broker: Connection, group: str) -> None:
+    """:func:`mapped`: "A long list … makes its elements when it is iterated", so errors added to them would be lost."""
+    partitions = [OffsetCommitRequestPartition(index, 1) for index in (4, 2)]
+    topics = [OffsetCommitRequestTopic(f"nowhere-{index}", partitions=partitions) for index in range(100)]
+    response = await broker.request(OffsetCommitRequest(group, topics=topics), 9)
+    expected = dict.fromkeys((4, 2), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert [
+        (each.name, {one.partition_index: one.error_code for one in each.partitions}) for each in response.topics
+    ] == [(each.name, expected) for each in topics]
 
 
 @pytest.mark.parametrize("retention_ms", [-1, 0, 2**63 - 1, -(2**63)])
@@ -109,9 +137,12 @@ async def test_a_topic_that_is_deleted_while_a_commit_is_read_does_not_exist() -
     message = OffsetCommitRequest(group_id="g", topics=topics)
     submitted: list[OffsetCommitRequest] = []
 
+    def answered(known: OffsetCommitRequest) -> OffsetCommitResponse:
+        return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(topic.name) for topic in known.topics])
+
     def submit(known: OffsetCommitRequest) -> OffsetCommitResponse:
         submitted.append(known)
-        return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(topic.name) for topic in known.topics])
+        return answered(known)
 
     async def delete() -> None:
         replicas.image = SimpleNamespace(topic_ids=ids.delete("gone"))
@@ -119,7 +150,7 @@ async def test_a_topic_that_is_deleted_while_a_commit_is_read_does_not_exist() -
     async with trio.open_nursery() as nursery:
         nursery.start_soon(delete)
         response = await response_of(
-            await commit_known(context, message, submit, OffsetCommitResponsePartition)  # type: ignore[arg-type]
+            await commit_known(context, message, submit, answered, OffsetCommitResponsePartition)  # type: ignore[arg-type]
         )
     (known,) = submitted
     assert [len(topic.partitions) for topic in known.topics] == [0, 1000]

@@ -13,6 +13,7 @@ import pytest
 from kraft.api import txn_offset_commit
 from kraft.coordinator.groups.transactions import EndTransaction, TransactionalCommit
 from kraft.coordinator.partitions import coordinator_partition
+from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.offset_fetch_request import (
     OffsetFetchRequest,
@@ -96,6 +97,12 @@ async def test_an_unknown_partition_has_an_error_of_its_own(broker: Connection, 
     assert await codes(broker, request(group, topic, 0, 7)) == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert await codes(broker, request(group, "absent")) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     await end_of_group(broker, group)
+
+
+async def test_a_commit_without_an_existing_partition_creates_no_group(broker: Connection, group: str) -> None:
+    """``KafkaApis.handleTxnOffsetCommitRequest`` answers at once if ``authorizedTopicCommittedOffsets`` is empty."""
+    assert await codes(broker, request(group, "absent")) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert (await broker.request(ListGroupsRequest(), 4)).groups == []
 
 
 async def test_a_fenced_producer_commits_nothing(broker: Connection, group: str, topic: str) -> None:
