@@ -203,7 +203,8 @@ class DirectoryMoves:
         if move.is_outdated:
             self._begin(move, future)
         copied = 0
-        piece = log.read(future.log_end_offset, COPIED_AT_ONCE_BYTES, log.log_end_offset)
+        offset = max(future.log_end_offset, log.log_start_offset)  # the copy begins with the batch that has the start
+        piece = log.read(offset, COPIED_AT_ONCE_BYTES, log.log_end_offset)
         if piece.length:
             batches = _sound_batches(os.pread(piece.file.fileno(), piece.length, piece.position))
             future.append_as_follower(batches, self.replicas.world.clock.now_ms())

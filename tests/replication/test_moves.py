@@ -168,15 +168,38 @@ async def test_an_empty_log_moves(one: Moving) -> None:
     assert (one.partition.log.directory, one.values()) == (f"{one.target}/{TOPIC}-0", [b"first"])
 
 
-async def test_deleted_records_do_not_come_back(one: Moving) -> None:
-    """KIP-107: the log start offset lies within the first batch of the copy."""
+@pytest.mark.parametrize(("deleted", "left"), [(1, [b"1", b"2", b"3"]), (3, [b"3"]), (4, [])])
+async def test_deleted_records_do_not_come_back(one: Moving, deleted: int, left: list[bytes]) -> None:
+    """KIP-107: the log start offset may lie within a batch, which the copy then has as a whole."""
     one.append(b"0", b"1", b"2")
     one.append(b"3")
     one.partition.high_watermark = 4
-    one.partition.log.delete_records(1)
+    one.partition.log.delete_records(deleted)
     one.move()
     await one.finish()
-    assert (one.partition.log.log_start_offset, one.values()) == (1, [b"1", b"2", b"3"])
+    log = one.partition.log
+    assert (log.directory, log.log_start_offset, one.values()) == (f"{one.target}/{TOPIC}-0", deleted, left)
+    one.append(b"4")
+    assert one.values() == [*left, b"4"]
+
+
+async def test_a_deletion_behind_the_copy_makes_it_begin_again(one: Moving, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``DirectoryMove.is_outdated``: "its log … begins behind the end of the copy", here within a batch."""
+    monkeypatch.setattr(moves, "COPIED_AT_ONCE_BYTES", 1)
+
+    async def after_a_piece() -> None:
+        await trio.lowlevel.checkpoint()
+        one.partition.log.delete_records(4)
+
+    monkeypatch.setattr(moves, "next_slice", after_a_piece)
+    for values in ((b"0", b"1"), (b"2",), (b"3", b"4"), (b"5",)):
+        one.append(*values)
+    one.partition.high_watermark = 6
+    one.move()
+    await one.finish()
+    log = one.partition.log
+    assert log.directory == f"{one.target}/{TOPIC}-0"
+    assert (log.segments[0].base_offset, log.log_start_offset, one.values()) == (3, 4, [b"4", b"5"])
 
 
 @pytest.mark.parametrize("moment", ["copy", "flush"])
