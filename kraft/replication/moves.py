@@ -234,6 +234,7 @@ class DirectoryMoves:
 
         Raises:
             StorageError: The copy could not take the place. The next start completes the move.
+            KafkaError, OSError: As ``_copy``, or the copy cannot be made durable. The log stays.
         """
         partition, replicas = move.partition, self.replicas
         log, now_ms = partition.log, replicas.world.clock.now_ms()
@@ -244,6 +245,10 @@ class DirectoryMoves:
             copied += last
             if copied > COPIED_AT_ONCE_BYTES:
                 return False
+        if log.must_flush or future.recovery_point < log.recovery_point:
+            # The log has synced the last records, or syncs them now. The copy has at most a MiB to sync. During a flush
+            # on a thread more records would come, and the move might never end.
+            future.flush()
         future.producers = log.producers  # also those whose records retention has deleted
         future.complete()
         future.abandon()

@@ -239,6 +239,42 @@ async def test_a_truncation_makes_the_copy_begin_again(
     assert f"{0:020}.log.deleted" in map(os.path.basename, deleted)
 
 
+@pytest.mark.parametrize("is_flushed", [True, False])
+async def test_records_that_are_durable_in_the_log_are_durable_in_the_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_flushed: bool
+) -> None:
+    """``flush.messages``: the node has synced a record before the producer gets the response, or syncs it just now. So
+    a power cut after the move must not lose it.
+    """
+    durable: list[tuple[int, int]] = []
+
+    def sync(flush: Syncable) -> None:
+        sync_now(flush)
+        if one.partition.log.log_end_offset == 1:  # the last flush of the copy
+            one.append(b"1")
+            if is_flushed:
+                one.partition.log.flush_at_once()
+
+    async with moving(tmp_path, attrs.evolve(WITHOUT_THREADS, sync=sync)) as one:
+        log = one.partition.log
+        log.config = config(flush_messages=1)
+        one.append(b"0")
+        log.flush_at_once()
+        retire = LogDirectory.retire_partition
+
+        def retire_partition(self: LogDirectory, name: str, token: UUID) -> str:
+            (future,) = [each.future for each in one.moves.copies.values()]
+            assert future is not None
+            durable.append((future.recovery_point, future.log_end_offset))
+            return retire(self, name, token)
+
+        monkeypatch.setattr(LogDirectory, "retire_partition", retire_partition)
+        one.move()
+        await one.finish()
+        assert (one.partition.log.directory, one.values()) == (f"{one.target}/{TOPIC}-0", [b"0", b"1"])
+    assert durable == [(2, 2)]
+
+
 async def test_a_move_back_ends_the_move(one: Moving) -> None:
     """Partition.futureReplicaDirChanged: a request for the present directory drops the copy."""
     log = one.partition.log
