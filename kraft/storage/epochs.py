@@ -8,12 +8,28 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 
+from kraft.records.batch import BatchHeader
 from kraft.storage.checkpoint import LEADER_EPOCH, read_lines, write_lines
 from kraft.storage.errors import CheckpointError
 
 NO_EPOCH = -1
 NO_OFFSET = -1
+
+
+class EpochStarts:
+    """The epochs of consecutive batches, as their headers say: ``entries`` as those of LeaderEpochs."""
+
+    def __init__(self, headers: Iterable[BatchHeader] = ()) -> None:
+        self.entries: list[tuple[int, int]] = []
+        for header in headers:
+            self.learn(header)
+
+    def learn(self, header: BatchHeader) -> None:
+        """Take the next batch."""
+        if header.leader_epoch > (self.entries[-1][0] if self.entries else NO_EPOCH):
+            self.entries.append((header.leader_epoch, header.base_offset))
 
 
 class LeaderEpochs:
@@ -39,6 +55,28 @@ class LeaderEpochs:
             epochs.append(epoch)
             starts.append(start)
         self._epochs, self._starts = epochs, starts
+
+    def recover(self, scanned: EpochStarts, certain: int, everything: Iterable[BatchHeader] | None) -> None:
+        """Load the file at a start, and correct it by the batches that recovery ``scanned``.
+
+        The entries of the file from the offset ``certain`` on do not count. ``everything``, all batches of the log,
+        replaces a damaged file. It is None if recovery scanned all of them: then only they count. Raises CorruptLog,
+        OSError.
+        """
+        try:
+            self.load()
+            is_known = True
+        except CheckpointError:
+            is_known = False
+        self.truncate_from_end(certain)
+        if everything is not None and not is_known:
+            scanned = EpochStarts(everything)  # the scan may begin in the middle of the log
+        if not is_known or (everything is None and scanned.entries != self.entries):
+            self.replace(scanned.entries)
+        for epoch, start in scanned.entries:
+            # Add only entries that the file lacks: the scan may begin in the middle of an epoch.
+            if epoch > self.latest:
+                self.assign(epoch, start)
 
     @property
     def entries(self) -> list[tuple[int, int]]:

@@ -36,8 +36,8 @@ from kraft.storage import lookup, partition_metadata
 from kraft.storage.cleaner import Cleaned, install
 from kraft.storage.creation import create_directory
 from kraft.storage.directory import LastStop
-from kraft.storage.epochs import NO_EPOCH, LeaderEpochs
-from kraft.storage.errors import CheckpointError, CorruptLog
+from kraft.storage.epochs import EpochStarts, LeaderEpochs
+from kraft.storage.errors import CorruptLog
 from kraft.storage.flush import Flush
 from kraft.storage.index import NO_TIMESTAMP, fits_index
 from kraft.storage.lookup import TimestampedOffset
@@ -134,14 +134,9 @@ class Log:
     def _load(
         self, last_stop: LastStop, recovery_point: int, log_start_offset: int, now_ms: int, *, strict: bool
     ) -> None:
-        learned: list[tuple[int, int]] = []
-
-        def learn(header: BatchHeader) -> None:
-            if header.leader_epoch > (learned[-1][0] if learned else NO_EPOCH):
-                learned.append((header.leader_epoch, header.base_offset))
-
+        scanned = EpochStarts()
         segments, self.recovery = load_segments(
-            self.directory, self.config.index_interval_bytes, last_stop, recovery_point, learn, strict=strict
+            self.directory, self.config.index_interval_bytes, last_stop, recovery_point, scanned.learn, strict=strict
         )
         self.segments.extend(segments)
         if not self.segments:
@@ -149,22 +144,10 @@ class Log:
         self.log_end_offset = self.segments.active.next_offset
         self.log_start_offset = min(max(log_start_offset, self.segments[0].base_offset), self.log_end_offset)
         self.recovery_point = min(recovery_point, self.log_end_offset)
-        known = self._load_epochs()
-        if last_stop is LastStop.POWER_LOST:
-            # The file may be older than the last truncation. Recovery scanned every batch from there on.
-            self.epochs.truncate_from_end(self.recovery_point)
-        if strict or not known:
-            if not strict:
-                learned.clear()  # the scan may begin in the middle of the log
-                for _, _, header in self.segments.batches_from(self.log_start_offset):
-                    learn(header)
-            if not known or learned != self.epochs.entries:
-                self.epochs.replace(learned)
-        for epoch, start in learned:
-            # Add only entries that the file lacks: the scan may begin in the middle of an epoch.
-            if epoch > self.epochs.latest:
-                self.epochs.assign(epoch, start)
-        self.epochs.truncate_from_end(self.log_end_offset)
+        # After a power cut the file may be older than the last truncation. Recovery scanned every batch from there on.
+        certain = self.recovery_point if last_stop is LastStop.POWER_LOST else self.log_end_offset
+        everything = (header for _, _, header in self.segments.batches_from(self.log_start_offset))
+        self.epochs.recover(scanned, certain, None if strict else everything)
         self.epochs.truncate_from_start(self.log_start_offset)
         if last_stop is LastStop.POWER_LOST:
             # A snapshot may outlive the index entries of the transactions before it. Both come from the log again.
@@ -173,13 +156,6 @@ class Log:
         self._snapshots.keep_only({segment.base_offset for segment in self.segments})
         self.topic_id = partition_metadata.read_topic_id(self.directory)
         self.has_unsynced_id = self.topic_id is not None and not self.log_end_offset
-
-    def _load_epochs(self) -> bool:
-        try:
-            self.epochs.load()
-        except CheckpointError:
-            return False
-        return True
 
     @property
     def size(self) -> int:
