@@ -443,12 +443,14 @@ class Log:
         self.epochs.truncate_from_end(self.log_end_offset)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Drop everything and continue at ``offset``, for a follower that is behind the start of the leader's log."""
+        """Drop everything and continue at ``offset``, for a follower that is behind the start of the leader's log.
+
+        The records stay if the disk has no room for a new file.
+        """
         self.cuts += 1
-        self.segments.drop(list(self.segments))
-        self._snapshots.clear()
+        self._snapshots.clear()  # first, since the new log must not begin with these producers
+        self.segments.start_over(offset, self.config.index_interval_bytes)
         self.producers = ProducerStates()
-        self._start_segment(offset)
         self.log_start_offset = self.log_end_offset = offset
         # Until the next flush a power cut can bring the old segments back.
         self.recovery_point = min(self.recovery_point, offset)

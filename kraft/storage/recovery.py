@@ -34,6 +34,7 @@ from kraft.storage.segment import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
     LOG_SUFFIX,
+    NEW_SUFFIX,
     SWAP_SUFFIX,
     MisplacedBatch,
     Segment,
@@ -42,7 +43,7 @@ from kraft.storage.segment import (
     segment_path,
 )
 
-_NAME = re.compile(r"([0-9]{20})(\.log|\.index|\.timeindex|\.txnindex)(\.cleaned|\.swap|\.deleted)?")
+_NAME = re.compile(r"([0-9]{20})(\.log|\.index|\.timeindex|\.txnindex)(\.cleaned|\.swap|\.deleted|\.new)?")
 ADVICE = (
     "restore the file from a copy, or move this partition's directory away and let it be replicated anew; "
     "cutting the file there loses the records that follow"
@@ -220,16 +221,16 @@ def _remove(segment: Segment) -> None:
 def finish_interrupted_work(directory: str, index_interval_bytes: int) -> dict[int, int]:
     """Finish or undo deletions and compactions that a crash interrupted; return base offset → size of each log file.
 
-    ``.deleted`` files are removed. ``.cleaned`` files are removed, together with the ``.swap`` files that the same
-    compaction had renamed. Any other ``.swap`` file is a finished compaction and replaces the segments that it covers.
-    Raises OSError, CorruptLog.
+    ``.deleted`` and ``.new`` files are removed. ``.cleaned`` files are removed, together with the ``.swap`` files that
+    the same compaction had renamed. Any other ``.swap`` file is a finished compaction and replaces the segments that it
+    covers. Raises OSError, CorruptLog.
     """
     names = [match for match in map(_NAME.fullmatch, os.listdir(directory)) if match]
     cleaned = [int(match[1]) for match in names if match[3] == CLEANED_SUFFIX]
     undone = min(cleaned, default=None)
     for match in names:
         stale_swap = match[3] == SWAP_SUFFIX and undone is not None and int(match[1]) >= undone
-        if match[3] in (DELETED_SUFFIX, CLEANED_SUFFIX) or stale_swap:
+        if match[3] in (DELETED_SUFFIX, CLEANED_SUFFIX, NEW_SUFFIX) or stale_swap:
             os.unlink(os.path.join(directory, match[0]))
     bases = {int(match[1]) for match in names if match[2] == LOG_SUFFIX and match[3] is None}
     for base in sorted(int(match[1]) for match in names if match[2] == LOG_SUFFIX and match[3] == SWAP_SUFFIX):

@@ -14,8 +14,9 @@ from operator import attrgetter
 from kraft.records.batch import HEADER_SIZE, BatchHeader, CorruptBatch, parse_header
 from kraft.storage.errors import CorruptLog
 from kraft.storage.flush import Flush
+from kraft.storage.open_files import LazyFile
 from kraft.storage.recovery import ADVICE
-from kraft.storage.segment import Segment
+from kraft.storage.segment import LOG_SUFFIX, NEW_SUFFIX, Segment, remove_segment, segment_path
 from kraft.storage.transaction_index import AbortedTransaction, overlapping
 from kraft.wire.splice import FileSlice
 
@@ -93,8 +94,22 @@ class Segments(list[Segment]):
         # The next flush syncs the directory, so that they cannot come back once their replacement is durable.
         self.moved = True
         for segment in reversed(gone):
-            self.remove(segment)
             self.dropped += segment.retire()
+            self.remove(segment)
+
+    def start_over(self, base_offset: int, index_interval_bytes: int) -> None:
+        """Drop all segments, and start an empty one, which may have the base offset of a dropped one.
+
+        All segments stay if the disk has no room for its file. A kill meanwhile leaves the oldest segments, or none, or
+        the new one: beside an older one it would end a hole.
+        """
+        path = segment_path(self.directory, base_offset, LOG_SUFFIX)
+        LazyFile(path + NEW_SUFFIX).create()
+        self.drop(self[1:])
+        self.dropped += self.active.retire()
+        remove_segment(self.directory, base_offset, "")  # leftovers of a crash
+        os.replace(path + NEW_SUFFIX, path)
+        self[:] = [Segment.load(self.directory, base_offset, 0, index_interval_bytes)]
 
     def take_dropped(self) -> list[str]:
         """Return the files that ``drop`` has renamed since the last call. The caller deletes them, or else the next

@@ -186,6 +186,59 @@ def test_a_batch_before_one_that_could_not_be_written_begins_the_segment(tmp_pat
     assert [each.last_sequence for each in producer.batches] == [0, 1, 2], "no snapshot of the dropped segment is read"
 
 
+def _full_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str, flags: int) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device", path)
+
+    monkeypatch.setattr("kraft.storage.open_files.create_file", refuse)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2, 100])
+def test_a_log_that_cannot_start_over_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offset: int) -> None:
+    """docs/robustness/files.md: "the log stays unchanged, and the node continues". A follower tries again."""
+    log = open_log(tmp_path, config(segment_bytes=100))
+    for number in range(3):
+        append(log, batch([b"%d" % number], producer_id=7, producer_epoch=0, base_sequence=number))
+    before = files(log)
+    with monkeypatch.context() as patch:
+        _full_for_files(patch)
+        with pytest.raises(OSError, match="No space left"):
+            log.truncate_fully_and_start_at(offset)
+    assert [each.base_offset for each in log.segments] == [0, 1, 2]
+    assert (files(log), values(log), len(log.producers)) == (before, [b"0", b"1", b"2"], 1)
+    log.flush()
+    append(log, batch([b"3"]))
+    log.truncate_fully_and_start_at(offset)
+    assert (log.log_start_offset, log.log_end_offset, len(log.segments)) == (offset, offset, 1)
+    append(log, batch([b"new"]))
+    log.close()
+    assert values(open_log(tmp_path, config(), start=offset)) == [b"new"]
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+def test_a_segment_whose_file_keeps_its_name_stays_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_last: bool
+) -> None:
+    """``Segments``: "Never empty once the log is open"."""
+    log = open_log(tmp_path, config(segment_bytes=100))
+    for number in range(2):
+        append(log, batch([b"%d" % number]))
+    replace = os.replace
+
+    def refuse(old: str, new: str) -> None:
+        if old == log.segments[0 if is_last else 1].path:
+            raise OSError(errno.ENOSPC, "No space left on device", old)
+        replace(old, new)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refuse)
+        with pytest.raises(OSError, match="No space left"):
+            log.truncate_fully_and_start_at(100)
+    assert values(log) == ([b"0"] if is_last else [b"0", b"1"])
+    log.truncate_fully_and_start_at(100)
+    assert (log.log_start_offset, log.log_end_offset, len(log.segments)) == (100, 100, 1)
+
+
 def at(offset: int, value: bytes, *, sequence: int) -> bytes:
     """A producer's batch at an offset, as a leader sends it."""
     records = [Record(offset, 1000, None, value)]

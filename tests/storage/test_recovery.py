@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kraft.storage.creation import create_file
 from kraft.storage.directory import LastStop
 from kraft.storage.errors import CorruptLog
 from kraft.storage.log import Log
@@ -303,3 +308,41 @@ def test_damaged_producer_snapshots_mean_a_longer_replay(tmp_path: Path) -> None
             (tmp_path / NAME / name).write_bytes(b"garbage")
     log = open_log(tmp_path, config(segment_bytes=200))
     assert log.producers.entries()[0].batches[-1] == expected
+
+
+@pytest.mark.parametrize("offset", [0, 2, 100])
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_kill_while_a_log_starts_over_leaves_no_hole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, offset: int, strict: bool
+) -> None:
+    """``Segments.start_over``: "A kill meanwhile leaves the oldest segments, or none, or the new one"."""
+    (tmp_path / "now").mkdir()
+    log = open_log(tmp_path / "now", config(segment_bytes=100))
+    for number in range(3):
+        append(log, batch([b"%d" % number], producer_id=7, producer_epoch=0, base_sequence=number))
+    kills = itertools.count()
+
+    def before(operation: Callable[..., Any]) -> Callable[..., Any]:
+        def killed(*arguments: Any) -> Any:
+            shutil.copytree(log.directory, tmp_path / f"{next(kills)}" / NAME)
+            return operation(*arguments)
+
+        return killed
+
+    with monkeypatch.context() as patch:
+        for name in ("replace", "unlink", "ftruncate"):
+            patch.setattr(os, name, before(getattr(os, name)))
+        patch.setattr("kraft.storage.open_files.create_file", before(create_file))
+        log.truncate_fully_and_start_at(offset)
+    found = set()
+    for number in range(next(kills)):
+        log = open_log(tmp_path / f"{number}", config(), last_stop=LastStop.KILLED, strict=strict)
+        assert (log.log_start_offset, log.log_end_offset, values(log)) in (
+            *((0, end, [b"0", b"1", b"2"][:end]) for end in range(4)),
+            (offset, offset, []),
+        )
+        assert len(log.producers) == bool(values(log))
+        assert not [name for name in os.listdir(log.directory) if name.endswith((".new", ".deleted"))]
+        found.add(log.log_end_offset)
+        log.abandon()
+    assert {0, 1, 2, 3} <= found
