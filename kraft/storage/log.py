@@ -113,7 +113,8 @@ class Log:
     ) -> Log:
         """Open or create the log of the partition directory ``name``. ``log.recovery`` holds the repairs.
 
-        ``recovery_point`` and ``log_start_offset`` come from the checkpoint files. ``roll_jitter_ms``, a random number
+        ``recovery_point`` and ``log_start_offset`` come from the checkpoint files. A log that ends before its start is
+        emptied, and continues at its start, as in Kafka (``LogLoader.recoverLog``). ``roll_jitter_ms``, a random number
         for ``segment.jitter.ms``, makes segments roll earlier. ``strict`` is for the metadata log: see ``recovery``.
 
         Raises CorruptLog for damage that only a person may repair.
@@ -141,8 +142,15 @@ class Log:
         self.segments.extend(segments)
         if not self.segments:
             self._start_segment(log_start_offset)
+        elif (end := self.segments.active.next_offset) < log_start_offset:
+            # A power cut took the tail. Readers know the offsets up to the start, so no other records may get them.
+            what = "%s: the log ends at offset %d, before its start offset %d: all records that are left were deleted; "
+            what += "the node drops them, and the next record gets the start offset"
+            logger.warning(what, self.directory, end, log_start_offset)
+            self.truncate_fully_and_start_at(log_start_offset)
+            scanned = EpochStarts()
         self.log_end_offset = self.segments.active.next_offset
-        self.log_start_offset = min(max(log_start_offset, self.segments[0].base_offset), self.log_end_offset)
+        self.log_start_offset = max(log_start_offset, self.segments[0].base_offset)
         self.recovery_point = min(recovery_point, self.log_end_offset)
         # After a power cut the file may be older than the last truncation. Recovery scanned every batch from there on.
         certain = self.recovery_point if last_stop is LastStop.POWER_LOST else self.log_end_offset

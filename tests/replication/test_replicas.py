@@ -44,7 +44,7 @@ from kraft.storage.meta_properties import MetaProperties
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.testing.embedded import SETTINGS
 from kraft.world.world import World
-from tests.support.held import TOPIC_ID, broker_in, registration, topic
+from tests.support.held import TOPIC, TOPIC_ID, broker_in, leader_in, registration, topic
 from tests.support.nodes import node_in
 from tests.support.steps import steps_of_this_task
 from tests.support.talk import EARLIEST, batch, create, list_offset, produce, values
@@ -251,11 +251,11 @@ async def test_a_checkpoint_beyond_the_end_of_a_log_is_lowered_at_the_start(tmp_
     await first.hear(registration(1, 5), *topic(1, leader=1))
     first.partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
     for name in FILES:
-        write_offsets(tmp_path / name, {("topic", 0): 9})
+        write_offsets(tmp_path / name, {("topic", 0): 2 if name == LOG_START_OFFSET else 9})
     second = broker_in(tmp_path, 1)
     await second.replicas.load(first.loader.image)
     written = Checkpoints.read(str(tmp_path))
-    assert [written.offset(name, ("topic", 0)) for name in FILES] == [3] * 4
+    assert [written.offset(name, ("topic", 0)) for name in FILES] == [3, 2, 3, 3]
 
 
 async def test_a_full_disk_keeps_no_topic_from_being_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,6 +327,33 @@ async def test_a_start_offset_that_was_lowered_for_nothing_is_not_durable(
     assert not broker.partition.is_start_durable
     await broker.replicas.checkpoints.write((LOG_START_OFFSET,))
     assert broker.partition.is_start_durable
+
+
+async def test_a_log_that_a_power_cut_shortened_below_its_start_continues_there(tmp_path: Path) -> None:
+    """docs/robustness/files.md: "the node drops its records, and the next record gets the start offset". The high
+    watermark is there, too, and the checkpoints claim no more.
+    """
+    path, copied = tmp_path / "data", tmp_path / "copied"
+    path.mkdir()
+    async with leader_in(path, 1) as broker:
+        for number in range(4):
+            broker.partition.append(bytearray(batch(b"%d" % number)), 1000)
+        broker.partition.log.delete_records(4)
+        broker.partition.cleaned_offset = 3
+        await broker.replicas.checkpoints.write()
+        shutil.copytree(path, copied)
+    os.truncate(copied / f"{TOPIC}-0" / f"{0:020}.log", len(batch(b"0")))
+    again = broker_in(copied, 1)
+    again.replicas.directories[0].last_stop = LastStop.POWER_LOST
+    await again.replicas.load(broker.loader.image)
+    partition = again.partition
+    assert (partition.log.log_start_offset, partition.log.log_end_offset, partition.high_watermark) == (4, 4, 4)
+    assert partition.is_start_durable
+    assert not again.replicas.checkpoints.are_outdated
+    await again.replicas.registered(5)
+    assert partition.append(bytearray(batch(b"new")), 1000).base_offset == 4
+    assert (again.values, partition.high_watermark) == ([b"new"], 5)
+    partition.log.abandon()
 
 
 async def test_a_new_topic_gets_no_checkpoint_that_a_full_disk_kept(

@@ -310,6 +310,39 @@ def test_damaged_producer_snapshots_mean_a_longer_replay(tmp_path: Path) -> None
     assert log.producers.entries()[0].batches[-1] == expected
 
 
+@pytest.mark.parametrize("epochs", ["0\n2\n0 0\n3 2\n", "damaged"])
+@pytest.mark.parametrize("settings", [{}, {"segment_bytes": 100}])
+def test_a_log_that_a_power_cut_shortened_below_its_start_continues_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, settings: dict[str, int], epochs: str
+) -> None:
+    """``LogLoader.recoverLog``: "Deleting all segments because logEndOffset … is smaller than logStartOffset". A
+    consumer at the start would never see records that got the offsets before it.
+    """
+    log = open_log(tmp_path, config(**settings))
+    for number in range(10):
+        sent = batch([b"%d" % number], producer_id=7, producer_epoch=0, base_sequence=number)
+        append(log, sent, epoch=0 if number < 2 else 3)
+    log.delete_records(10)
+    position = next(at for segment in log.segments for at, header in segment.headers() if header.base_offset == 4)
+    torn = log.segments.path_of(4)
+    log.abandon()
+    os.truncate(torn, position + 3)
+    (tmp_path / NAME / "leader-epoch-checkpoint").write_text(epochs)
+    for _ in range(2):  # a second power cut, before a flush
+        log = open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, recovery_point=1, start=10)
+        assert (log.log_start_offset, log.log_end_offset, log.recovery_point) == (10, 10, 1)
+        assert (values(log), log.epochs.entries, len(log.producers), len(log.segments)) == ([], [], 0, 1)
+        log.abandon()
+    (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert line.startswith(f"{log.directory}: the log ends at offset 4, before its start offset 10")
+    log = open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, recovery_point=1, start=10)
+    assert append(log, batch([b"new"]), epoch=4).base_offset == 10
+    log.flush()
+    log.abandon()
+    log = open_log(tmp_path, config(), last_stop=LastStop.POWER_LOST, recovery_point=11, start=10)
+    assert (values(log), log.epochs.entries) == ([b"new"], [(4, 10)])
+
+
 @pytest.mark.parametrize("offset", [0, 2, 100])
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_kill_while_a_log_starts_over_leaves_no_hole(
