@@ -76,6 +76,10 @@ class ProducerEntry:
             self.batches.clear()
 
 
+MAX_UNVERIFIED = 1_000
+"""Not a Kafka setting. The unknown producers of a partition whose lowest sequence is kept. Anyone may invent more."""
+
+
 @attrs.frozen
 class LowestSequence:
     """The lowest sequence of an unknown producer's epoch among the batches whose verification began."""
@@ -179,6 +183,8 @@ class ProducerStates:
         lowest = self._lowest.setdefault(header.producer_id, seen)
         if seen.epoch > lowest.epoch or (seen.epoch == lowest.epoch and seen.sequence < lowest.sequence):
             self._lowest[header.producer_id] = seen
+        if len(self._lowest) > MAX_UNVERIFIED:
+            del self._lowest[next(iter(self._lowest))]  # the oldest
 
     def check_transaction(self, producer_id: int, epoch: int, verified_at: int) -> None:
         """Check that a transaction did not end since it was found here (IN_TRANSACTION), or since its coordinator

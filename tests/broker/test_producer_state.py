@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kraft.broker.producer_snapshot import decode_snapshot, encode_snapshot
 from kraft.broker.producer_state import (
+    MAX_UNVERIFIED,
     RETAINED_BATCHES,
     CompletedTransaction,
     DuplicateSequence,
@@ -126,6 +127,16 @@ def test_an_unknown_producer_begins_with_the_lowest_sequence_of_its_verification
     states.verification_began(batch(7, epoch=2), now_ms=0)
     assert states.check(batch(7, epoch=2)) is None
     assert refused(states, batch(8, epoch=2)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_the_lowest_sequences_are_bounded() -> None:
+    """A client may send batches of any number of producer ids, which no coordinator confirms."""
+    states = ProducerStates()
+    for producer_id in range(MAX_UNVERIFIED + 1):
+        states.verification_began(batch(3, producer_id=producer_id), now_ms=0)
+    assert states.check(batch(17, producer_id=0)) is None
+    assert refused(states, batch(17, producer_id=1)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert refused(states, batch(17, producer_id=MAX_UNVERIFIED)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def test_the_lowest_sequence_is_forgotten() -> None:
