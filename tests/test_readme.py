@@ -38,7 +38,7 @@ def shell(line: str, directory: Path) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert ran.returncode == 0, f"{line}\n{ran.stdout}"

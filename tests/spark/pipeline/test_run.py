@@ -109,7 +109,7 @@ def main_unless_busy(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.fail(errors)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_a_stream_and_a_backfill_make_the_same_tables(
     spark: SparkSession,
     session_catalog: None,
