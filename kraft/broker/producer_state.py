@@ -66,7 +66,7 @@ class ProducerEntry:
     last_timestamp_ms: int = -1
     transaction_first_offset: int | None = None
     last_marker_offset: int = -1
-    """Where a transaction of the producer last ended. Not part of a snapshot."""
+    """Where a transaction of the producer last ended, -1 if its next one has another epoch. Not part of a snapshot."""
     batches: deque[BatchMetadata] = attrs.field(factory=lambda: deque(maxlen=RETAINED_BATCHES))
 
     def raise_epoch(self, epoch: int) -> None:
@@ -280,6 +280,13 @@ class ProducerStates:
             aborted=not marker.committed,
             last_stable_offset=next(iter(self._open), header.next_offset),
         )
+
+    def next_epoch_began(self, producer_id: int) -> None:
+        """The last marker has the epoch of the producer's next transaction, whose verification it may overtake.
+
+        So it does not end that one (KIP-890; ``isV2NextTransactionStarted`` in Kafka).
+        """
+        self._entries[producer_id].last_marker_offset = -1
 
     def replay(
         self, header: BatchHeader, now_ms: int, marker: EndTransactionMarker | None = None

@@ -12,6 +12,7 @@ import attrs
 import trio
 
 from kraft.broker.leadership import Appended, Assignment, Conditions, Event, FollowerFetched, Leadership, Proposal
+from kraft.broker.producer_state import EPOCH_BUMP_VERSION
 from kraft.config.topic import LogConfig
 from kraft.metadata.partitions import Partition
 from kraft.records.batch import BatchHeader, iter_headers, parse_header
@@ -240,7 +241,10 @@ class HostedPartition:
         batch = marker.batch(producer_id, producer_epoch, now_ms)
         headers = list(iter_headers(batch))
         self.log.producers.check_marker(producer_id, producer_epoch, marker)
-        return self.append(batch, now_ms, headers)
+        appended = self.append(batch, now_ms, headers)
+        if marker.transaction_version >= EPOCH_BUMP_VERSION:
+            self.log.producers.next_epoch_began(producer_id)
+        return appended
 
     def append_fetched(self, batches: Buffer, now_ms: int) -> None:
         """Append whole and checked batches from the leader. They must follow the end of this log.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from kraft.records.control import EndTransactionMarker
 from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode
+from kraft.world.clock import Clock
 from tests.api.transactions import UNVERIFIED, Coordinator
 from tests.support.held import TOPIC, TOPIC_ID, Broker, leader_in, serving, with_coordinators
 from tests.support.talk import batch
@@ -219,6 +220,26 @@ async def test_a_transaction_that_ends_during_its_verification_stays_ended(tmp_p
         leader.coordinator.meanwhile = leader.end_at_once
         assert await leader.write() == [ErrorCode.INVALID_TXN_STATE]
         assert leader.broker.values == []
+
+
+@pytest.mark.parametrize(("transaction_version", "code"), [(1, ErrorCode.INVALID_TXN_STATE), (2, ErrorCode.NONE)])
+async def test_the_marker_of_the_last_epoch_does_not_end_the_next_transaction(
+    tmp_path: Path, transaction_version: int, code: ErrorCode
+) -> None:
+    """KIP-890: a producer goes on in the next epoch while the markers of its last transaction, which have that epoch,
+    are written. The coordinator confirms the partition after the last of them. Older markers have the epoch of the
+    transaction that they end, also where the partition has no batch of it.
+    """
+    async with leading(tmp_path) as leader:
+        assert await leader.write(version=12, producer_epoch=EPOCH - 1) == [ErrorCode.NONE]
+        marker = EndTransactionMarker(False, 0, transaction_version)
+
+        def end() -> None:
+            with suppress(StopIteration):  # it does not wait
+                leader.broker.partition.append_marker(PRODUCER, EPOCH, marker, Clock()).send(None)
+
+        leader.coordinator.meanwhile = end
+        assert await leader.write(version=12) == [code]
 
 
 async def test_a_transaction_that_ends_before_a_longer_append_stays_ended(tmp_path: Path) -> None:
