@@ -24,21 +24,21 @@ async def run_flushes(
     """Run the flush that ``begin`` returns for each log. After a failure a log rejects appends.
 
     Raises:
-        OSError: The first failure, after the end of all flushes. Those of partitions that the broker no longer
-            ``holds`` do not count.
+        OSError: The first failure, after the end of all flushes. Those of logs that moved, and of partitions that the
+            broker no longer ``holds``, do not count.
     """
     failures: list[OSError] = []
     waiting = iter(partitions)
 
     async def sync_one_by_one() -> None:
         for partition in waiting:
-            log = partition.log  # another one may take its place meanwhile
+            log = partition.log  # its copy in another directory, which is durable, may take its place meanwhile
             try:
                 flush = begin(log)
                 if not flush.is_empty:
                     await world.in_thread(world.sync, flush)
             except OSError as error:
-                if holds(partition):
+                if holds(partition) and partition.log is log:
                     log.failure = error
                     failures.append(error)
             else:

@@ -38,6 +38,7 @@ from kraft.replication.throttle import Throttle
 from kraft.storage.cleaner import Cleaned, Cleaning
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.errors import StorageError
+from kraft.storage.log import Log
 from kraft.storage.meta_properties import MetaProperties
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -273,6 +274,21 @@ async def test_records_that_are_durable_in_the_log_are_durable_in_the_copy(
         await one.finish()
         assert (one.partition.log.directory, one.values()) == (f"{one.target}/{TOPIC}-0", [b"0", b"1"])
     assert durable == [(2, 2)]
+
+
+async def test_a_flush_that_a_move_overtook_is_no_failure(tmp_path: Path) -> None:
+    """The move has made the copy durable, and the old log has another name."""
+
+    def sync(flush: Syncable) -> None:
+        one.partition.log = copy
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+    async with moving(tmp_path, attrs.evolve(WITHOUT_THREADS, sync=sync)) as one:
+        log, copy = one.partition.log, Log.open(one.target, f"{TOPIC}-0", config(), now_ms=0)
+        log.config = config(flush_messages=1)
+        one.append(b"0")
+        await one.replicas.flush_due([one.partition])
+        assert (log.failure, copy.failure) == (None, None)
 
 
 async def test_a_move_back_ends_the_move(one: Moving) -> None:
