@@ -2,31 +2,22 @@
 
 A move copies the log in slices to a ``-future`` directory, while the replica leads or follows as before. When the copy
 has everything, it takes the place of the log, and the controller gets to know the directory (KIP-858). One replica
-moves at a time. A move that a stop interrupts begins again with the next start. So does the report to the controller.
+moves at a time. A move that a stop interrupts begins again with the next start.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from itertools import islice
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
-from uuid import UUID
 
 import attrs
 import trio
 
-from kraft.messages.assign_replicas_to_dirs_request import (
-    AssignReplicasToDirsRequest,
-    DirectoryData,
-    PartitionData,
-    TopicData,
-)
-from kraft.metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED
-from kraft.metadata.levels import DIRECTORIES
 from kraft.records.batch import CorruptBatch, TruncatedBatch, check_batch, iter_headers, parse_header
-from kraft.replication.partition import PARTITIONS_AT_ONCE, HostedPartition
+from kraft.replication.directory_reports import DirectoryReports
+from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.replication.throttle import Throttle
 from kraft.storage.atomic import sync_directory
@@ -36,7 +27,7 @@ from kraft.storage.future import LONGEST_NAME, future_name
 from kraft.storage.log import Log, remove_files
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
-from kraft.world.slices import Slices, next_slice
+from kraft.world.slices import next_slice
 
 logger = logging.getLogger("kraft.replicas")
 
@@ -44,10 +35,6 @@ COPIED_AT_ONCE_BYTES: Final = 1 << 20
 """Not a Kafka setting. The bytes that are copied before other tasks run: a millisecond or two."""
 _BATCH_BYTES: Final = 8 * 1024
 """The cost of a batch beside its bytes. The unit is the time to check and copy one byte."""
-_REPORTED_AT_ONCE: Final = 2_250
-"""The replicas of one report to the controller, as in Apache's ``AssignmentsManager``, which has these pauses, too."""
-_FIRST_PAUSE_S: Final = 0.1
-_LONGEST_PAUSE_S: Final = 10.0
 
 
 @attrs.define(eq=False)
@@ -84,10 +71,6 @@ class DirectoryMoves:
     throttle: Throttle
     copies: dict[HostedPartition, DirectoryMove] = attrs.Factory(dict)
     _requested: trio.Event = attrs.Factory(trio.Event)
-    _unreported: dict[HostedPartition, None] = attrs.Factory(dict)
-    """The replicas whose directory the controller does not have yet, in the order of the reports."""
-    _moved: trio.Event = attrs.Factory(trio.Event)
-    """Set when there are unreported replicas."""
 
     def request(self, topic: str, index: int, path: str) -> None:
         """Move a replica to the log directory ``path``, or keep it there. A later request replaces an earlier one.
@@ -128,7 +111,7 @@ class DirectoryMoves:
         fails before is logged, and its replica stays where it is.
         """
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._report_all, name="directories of moved replicas")
+            nursery.start_soon(DirectoryReports(self.replicas, self.assign).run, name="directories of replicas")
             await self._move_all()
 
     async def _move_all(self) -> None:
@@ -179,7 +162,7 @@ class DirectoryMoves:
         if is_done:
             await self.replicas.checkpoints.forget_deleted()
             logger.info("%s is in %s", partition.name, move.directory.path)
-            self._note_unreported(partition)
+            self.replicas.note_directory(partition)
 
     def _goes_on(self, move: DirectoryMove) -> bool:
         return move.is_wanted and self.replicas.holds(move.partition)
@@ -275,97 +258,6 @@ class DirectoryMoves:
         moved.segments.moved = True
         replicas.rehost(partition, moved)
         return True
-
-    @property
-    def _has_reports(self) -> bool:
-        """Whether the controller keeps the directories of replicas. Only the failure of one would make it read them."""
-        return not self.replicas.is_commanded and self.replicas.image.metadata_version >= DIRECTORIES
-
-    def _note_unreported(self, partition: HostedPartition) -> None:
-        if self._has_reports:
-            self._unreported[partition] = None
-            self._moved.set()
-
-    async def _report_all(self) -> None:
-        """Report directories until the controller has them (``AssignmentsManager``). Otherwise it would not elect a
-        replica whose former directory is removed.
-        """
-        await self._find_unreported()
-        pause_s = _FIRST_PAUSE_S
-        while True:
-            await self._moved.wait()
-            while self.replicas.broker_epoch < 0:
-                await self.replicas.roles_changed.wait()
-            if await self._report():
-                pause_s = _FIRST_PAUSE_S
-            else:
-                await trio.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-            if not self._unreported:
-                self._moved = trio.Event()
-
-    async def _find_unreported(self) -> None:
-        """Find the replicas that moved before a stop, and were not reported. One without records may be a new log in
-        the place of one that is missing: the controller must not elect it.
-        """
-        if not self._has_reports:
-            return
-        slices = Slices(PARTITIONS_AT_ONCE)
-        for partition in list(self.replicas.all()):
-            await slices.spend()
-            if partition.log.log_end_offset and self.replicas.holds(partition):
-                known = partition.state.directory(self.replicas.node_id)
-                if known not in (DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, self._directory_id(partition)):
-                    self._note_unreported(partition)
-
-    def _directory_id(self, partition: HostedPartition) -> UUID:
-        return self.replicas.opener.directory_of(partition.log).directory_id
-
-    async def _report(self) -> bool:
-        """Send one report. Return False if the controller did not take all of it."""
-        for partition in [each for each in self._unreported if not self.replicas.holds(each)]:
-            del self._unreported[partition]
-        reported = {each: self._directory_id(each) for each in islice(self._unreported, _REPORTED_AT_ONCE)}
-        if not reported:
-            return True
-        try:
-            response = await self.assign(self._request(reported))
-            if response.error_code:
-                raise KafkaError(ErrorCode(response.error_code))
-        except KafkaError as refused:
-            what = "the controller does not know the directories of %d replicas, trying again: %s"
-            logger.warning(what, len(reported), refused)
-            return False
-        codes = {
-            (topic.topic_id, each.partition_index): ErrorCode(each.error_code)
-            for directory in response.directories
-            for topic in directory.topics
-            for each in topic.partitions
-        }
-        is_taken = True
-        for partition, directory_id in reported.items():
-            code = codes.get((partition.topic_id, partition.index), ErrorCode.UNKNOWN_SERVER_ERROR)
-            del self._unreported[partition]
-            if code:
-                logger.warning(
-                    "the controller does not know the directory of %s, trying again: %s", partition.name, code.name
-                )
-                is_taken = False
-            if code or (self.replicas.holds(partition) and self._directory_id(partition) != directory_id):
-                self._unreported[partition] = None  # behind the others
-        return is_taken
-
-    def _request(self, reported: Mapping[HostedPartition, UUID]) -> AssignReplicasToDirsRequest:
-        directories: dict[UUID, dict[UUID, TopicData]] = {}
-        for partition, directory_id in reported.items():
-            topics = directories.setdefault(directory_id, {})
-            topic = topics.setdefault(partition.topic_id, TopicData(partition.topic_id))
-            topic.partitions.append(PartitionData(partition.index))
-        return AssignReplicasToDirsRequest(
-            self.replicas.node_id,
-            self.replicas.broker_epoch,
-            [DirectoryData(directory_id, list(topics.values())) for directory_id, topics in directories.items()],
-        )
 
 
 def _sound_batches(data: bytes) -> bytes:

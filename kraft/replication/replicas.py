@@ -28,6 +28,7 @@ from kraft.config.setting import one_line, usable
 from kraft.config.topic import TOPIC_CONFIGS, TOPIC_DEFAULT_CONFIGS, LogConfig, log_config
 from kraft.metadata.delta import Changes
 from kraft.metadata.image import Image, ResourceType, Topic
+from kraft.metadata.levels import DIRECTORIES
 from kraft.metadata.partitions import NO_LEADER, Partition, Partitions
 from kraft.replication.checkpoints import CheckpointFiles, Checkpoints
 from kraft.replication.flushes import run_flushes
@@ -95,6 +96,10 @@ class Replicas:
     """Whether a ZooKeeper-era controller commands the roles, and the image may lack topics."""
     interrupted_moves: Mapping[TopicPartition, LogDirectory] = attrs.Factory(dict)
     """Where the replicas were on their way to when the broker stopped."""
+    unreported: dict[HostedPartition, None] = attrs.Factory(dict)
+    """The replicas whose directory the controller does not have, in the order of the reports."""
+    directory_noted: trio.Event = attrs.Factory(trio.Event)
+    """Set when there are unreported replicas."""
     roles_changed: trio.Event = attrs.Factory(trio.Event)
     """Set, and replaced by a new event, when the partitions that this broker follows may have changed."""
     _active_epochs: Mapping[int, int] = attrs.Factory(dict)
@@ -256,6 +261,7 @@ class Replicas:
             if log is None:
                 log = self.opener.create(topic, index, self._config_of(topic.name))
             partition = self._host(topic, index, state, log)
+            self.check_directory(partition)
         elif partition.topic_id == ZERO_UUID:  # a log from before topic ids
             partition.topic_id = topic.id
             partition.log.assign_topic_id(topic.id)
@@ -273,6 +279,23 @@ class Replicas:
             if not hosted:
                 del self.partitions[partition.topic]
         await self._delete(partitions, result)
+
+    @property
+    def _has_reports(self) -> bool:
+        """Whether the controller keeps the directories of replicas (KIP-858)."""
+        return not self.is_commanded and self.image.metadata_version >= DIRECTORIES
+
+    def note_directory(self, partition: HostedPartition) -> None:
+        """Have the directory of a replica reported."""
+        if self._has_reports:
+            self.unreported[partition] = None
+            self.directory_noted.set()
+
+    def check_directory(self, partition: HostedPartition) -> None:
+        """Have the directory of a replica reported, unless the image has it."""
+        directory = self.opener.directory_of(partition.log)
+        if self._has_reports and partition.state.directory(self.node_id) != directory.directory_id:
+            self.note_directory(partition)
 
     def announce(self) -> None:
         """Wake the fetchers: the partitions that this broker follows, or their leaders, may have changed."""

@@ -25,6 +25,8 @@ from kraft.messages.assign_replicas_to_dirs_response import DirectoryData as Ass
 from kraft.messages.assign_replicas_to_dirs_response import PartitionData as AssignedPartition
 from kraft.messages.assign_replicas_to_dirs_response import TopicData as AssignedTopic
 from kraft.messages.feature_level_record import FeatureLevelRecord
+from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.metadata.image import DIRECTORY_UNASSIGNED
 from kraft.metadata.levels import DIRECTORIES
 from kraft.records.batch import HEADER_SIZE
 from kraft.records.record import Record, encode_batch
@@ -83,9 +85,18 @@ class Controller:
 class Moving:
     """A broker that leads one partition in the first of two directories."""
 
-    replicas: Replicas
+    broker: Broker
     moves: DirectoryMoves
     partition: HostedPartition
+
+    @property
+    def replicas(self) -> Replicas:
+        return self.broker.replicas
+
+    def know_all_directories(self) -> None:
+        """Forget what is not reported yet, as a start does."""
+        self.replicas.unreported.clear()
+        self.replicas.directory_noted = trio.Event()
 
     @property
     def target(self) -> str:
@@ -138,7 +149,7 @@ async def moving(path: Path, world: World | None = None, level: int = 1) -> Asyn
     version = FeatureLevelRecord(name="metadata.version", feature_level=level)
     await broker.hear(version, registration(1, 5), *topic(1, leader=1, partitions=1))
     partition = replicas.partitions[TOPIC][0]
-    yield Moving(replicas, DirectoryMoves(replicas, assign, Throttle(MOVE_RATE, replicas)), partition)
+    yield Moving(broker, DirectoryMoves(replicas, assign, Throttle(MOVE_RATE, replicas)), partition)
     partition.log.abandon()
 
 
@@ -497,6 +508,7 @@ async def test_a_move_that_was_not_reported_before_a_stop_is_reported_after_the_
             it.append(b"%d" % number)
         it.move()
         await it.finish()
+        it.know_all_directories()
         it.replicas.broker_epoch = -1
         again = DirectoryMoves(it.replicas, controller.assign, it.moves.throttle)
         async with trio.open_nursery() as nursery:
@@ -508,6 +520,44 @@ async def test_a_move_that_was_not_reported_before_a_stop_is_reported_after_the_
             await trio.sleep(60)
             nursery.cancel_scope.cancel(reason="done")
     assert controller.reported == [(5, TWO, TOPIC_ID, [0])] * records
+
+
+@pytest.mark.parametrize(("known", "reports"), [(DIRECTORY_UNASSIGNED, 1), (TWO, 0)])
+async def test_the_directory_of_a_new_replica_is_reported(
+    tmp_path: Path, autojump_clock: object, known: UUID, reports: int
+) -> None:
+    """KIP-858: a controller leaves the choice to a broker with several directories, which reports it. Otherwise the
+    controller would elect a replica that begins anew because its directory is removed.
+    """
+    controller = Controller()
+    async with moving(tmp_path, WITHOUT_THREADS, DIRECTORIES) as it:
+        it.know_all_directories()
+        it.moves.assign = controller.assign
+        other = topic(1, leader=1, partitions=2)[2]
+        await it.broker.hear(other.evolve(directories=[known]))  # the second directory has fewer replicas
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(it.moves.run)
+            await trio.sleep(60)
+            nursery.cancel_scope.cancel(reason="done")
+    assert controller.reported == [(5, TWO, TOPIC_ID, [1])] * reports
+
+
+async def test_a_replica_that_was_never_reported_is_reported_at_the_next_start(
+    tmp_path: Path, autojump_clock: object
+) -> None:
+    """Such as those of a node that reported no new replicas. The metadata has DIRECTORY_UNASSIGNED for them."""
+    controller = Controller()
+    async with moving(tmp_path, WITHOUT_THREADS, DIRECTORIES) as it:
+        it.moves.assign = controller.assign
+        where = {"partition_id": 0, "topic_id": TOPIC_ID}
+        await it.broker.hear(PartitionChangeRecord(**where, directories=[DIRECTORY_UNASSIGNED]))
+        it.append(b"0")
+        it.know_all_directories()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(it.moves.run)
+            await trio.sleep(60)
+            nursery.cancel_scope.cancel(reason="done")
+    assert controller.reported == [(5, ONE, TOPIC_ID, [0])]
 
 
 async def test_a_producer_may_retry_its_last_five_batches_after_a_move(one: Moving) -> None:

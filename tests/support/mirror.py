@@ -86,6 +86,7 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "quorum/test_driver.py": "quorum.role",
         "quorum/test_driver_events.py": "quorum.trace",
         "quorum/test_rpcs.py": "quorum.inbound_requests quorum.outbound_requests quorum.refusals",
+        "replication/test_moves.py": "replication.directory_reports",
         "replication/test_replicas.py": "replication.checkpoints replication.flushes storage.partition_metadata",
         "rpc/test_server.py": "rpc.connections rpc.header rpc.plane rpc.request_metrics",
         "simulation/test_virtual.py": "control.trace quorum.snapshot_check",
