@@ -42,6 +42,11 @@ CHANGEABLE = APPLIED_AT_ONCE | {
 }
 
 
+PER_BROKER = frozenset({"cordoned.log.dirs", "listener.security.protocol.map", "listeners"})
+"""Settings that a broker may have, and not all brokers together (``DynamicBrokerConfig.PerBrokerConfigs``)."""
+ONLY_WITH_ZOOKEEPER = frozenset({"advertised.listeners"})
+
+
 def check_dynamic_configs(values: Mapping[str, str]) -> None:
     """Check the dynamic settings of one broker or of all brokers. Unknown names are ignored.
 

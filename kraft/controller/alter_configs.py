@@ -7,9 +7,11 @@ A resource succeeds or fails as a whole. A key that already has the requested va
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
+from kraft.config.dynamic import ONLY_WITH_ZOOKEEPER, PER_BROKER
+from kraft.config.features import NAME_OF_LEVEL
 from kraft.config.setting import ConfigError
 from kraft.controller.context import MAX_RECORDS_PER_USER_OPERATION, Context, Decision
 from kraft.controller.topic_name import check_topic_name
@@ -24,6 +26,7 @@ from kraft.messages.incremental_alter_configs_response import (
 )
 from kraft.metadata.config_changes import NewValues, Values, changed, check_keys, check_values, replaced
 from kraft.metadata.image import Image, ResourceType
+from kraft.metadata.levels import CORDONED_DIRECTORIES
 from kraft.metadata.steps import Steps, counted
 from kraft.wire.errors import ErrorCode, KafkaError, shortened
 
@@ -68,6 +71,8 @@ def _alter_each(
             after = new_values(resource, before)
             yield len(resource.configs)
             asked = {config.name for config in resource.configs}
+            if kind == ResourceType.BROKER:
+                _check_broker_settings(context.version, name, asked, asked & after.keys())
             check_values(kind, before, after, asked, context.broker_values())
             _check_existence(context.image, kind, name)
             changes = _records(kind, name, before, after)
@@ -98,6 +103,22 @@ def _check_name(kind: int, name: str) -> None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
     else:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Configurations of resource type {kind} cannot be altered.")
+
+
+def _check_broker_settings(version: int, node: str, asked: Set[str], given: Set[str]) -> None:
+    """Raise KafkaError for a setting that brokers with a quorum, all nodes ("") or this metadata.version cannot have.
+
+    ``given`` are the asked ones that get a value.
+    """
+    fixed = given & ONLY_WITH_ZOOKEEPER
+    if fixed:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: {min(fixed)}")
+    if not node and given & PER_BROKER:
+        what = f"A broker must be named to set {min(given & PER_BROKER)}"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, what)
+    if version < CORDONED_DIRECTORIES and "cordoned.log.dirs" in asked:
+        needed = NAME_OF_LEVEL[CORDONED_DIRECTORIES]
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"cordoned.log.dirs needs metadata.version {needed}")
 
 
 def _check_existence(image: Image, kind: int, name: str) -> None:

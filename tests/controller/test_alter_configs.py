@@ -98,6 +98,12 @@ def test_subtract() -> None:
         ([("log.cleanup.policy", APPEND, "compact")], BROKER, "", ErrorCode.NONE),
         ([("log.retention.ms", SET, "1")], BROKER, "", ErrorCode.NONE),
         ([("x", SET, "1")], 3, "x", ErrorCode.INVALID_REQUEST),
+        ([("listeners", SET, "PLAINTEXT://:9")], BROKER, "", ErrorCode.INVALID_REQUEST),
+        ([("listeners", SET, "PLAINTEXT://:9")], BROKER, "1", ErrorCode.NONE),
+        ([("advertised.listeners", SET, "PLAINTEXT://:9")], BROKER, "1", ErrorCode.INVALID_REQUEST),
+        ([("cordoned.log.dirs", SET, "*")], BROKER, "", ErrorCode.INVALID_REQUEST),
+        ([("cordoned.log.dirs", SET, "*")], BROKER, "1", ErrorCode.INVALID_CONFIG),
+        ([("cordoned.log.dirs", DELETE, None)], BROKER, "1", ErrorCode.INVALID_CONFIG),
     ],
 )
 def test_refusals(changes: list[Change], kind: int, name: str, code: ErrorCode) -> None:

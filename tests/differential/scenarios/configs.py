@@ -240,6 +240,10 @@ def alter_configs(talk: Talk) -> None:
 
 def alter_broker(talk: Talk) -> None:
     """The last change reverts everything: other scenarios use the same broker."""
+    of_one_broker = {
+        "dry: listeners": [("listeners", SET, "PLAINTEXT://127.0.0.1:9")],
+        "dry: protocols": [("listener.security.protocol.map", SET, "PLAINTEXT:PLAINTEXT")],
+    }
     for version in talk.versions(ApiKey.INCREMENTAL_ALTER_CONFIGS):
         for name in ("", "1"):
             for case, rows in {
@@ -258,6 +262,10 @@ def alter_broker(talk: Talk) -> None:
                 "move bad": [("replica.alter.log.dirs.io.max.bytes.per.second", SET, "1.5")],
                 "throttle delete": [("leader.replication.throttled.rate", DELETE, None)],
                 "per broker": [("listener.name.plaintext.ssl.keystore.location", SET, "x")],
+                "dry: advertised": [("advertised.listeners", SET, "PLAINTEXT://127.0.0.1:9")],
+                "dry: cordoned": [("cordoned.log.dirs", SET, "*")],
+                "dry: not cordoned": [("cordoned.log.dirs", DELETE, None)],
+                **({} if name else of_one_broker),
                 "delete": [("log.retention.ms", DELETE, None), ("log.cleanup.policy", DELETE, None)],
                 "delete unknown": [("no.such.key", DELETE, None)],
             }.items():
@@ -265,7 +273,7 @@ def alter_broker(talk: Talk) -> None:
                     {"name": key, "configOperation": operation, "value": value} for key, operation, value in rows
                 ]
                 resource = {"resourceType": BROKER, "resourceName": name, "configs": configs}
-                body = {"resources": [resource], "validateOnly": False}
+                body = {"resources": [resource], "validateOnly": case.startswith("dry")}
                 talk.ask(f"{case} of {name!r}", ApiKey.INCREMENTAL_ALTER_CONFIGS, version, body)
             keys = ("log.retention.ms", "log.cleanup.policy", "no.such.key", "node.id", "num.partitions")
             configs = [{"name": key, "configOperation": DELETE, "value": None} for key in keys]
