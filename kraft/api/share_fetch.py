@@ -283,7 +283,7 @@ class _SharePoll:
             return None
         offset = core.next_fetch_offset()
         most = min(max_records, self.broker.coordinators.shares.settings(self.member[0]).max_in_flight)
-        headers = await self._headers(piece, offset + most)
+        headers = await self._headers(piece, offset, most)
         wanted = Acquisition(
             self.member[1],
             offset,
@@ -306,13 +306,18 @@ class _SharePoll:
             acquired_records=[AcquiredRecords(*each) for each in acquired],
         )
 
-    async def _headers(self, piece: FileSlice, end_offset: int) -> list[BatchHeader]:
-        """Return the headers of the batches in ``piece`` that begin below ``end_offset``."""
+    async def _headers(self, piece: FileSlice, offset: int, most: int) -> list[BatchHeader]:
+        """Return the headers of the batches in ``piece`` that may have the first ``most`` records from ``offset`` on.
+
+        The first batch may lie behind a gap of any length, as after a compaction.
+        """
         headers: list[BatchHeader] = []
-        position = 0
+        position, end_offset = 0, offset + most
         while position + HEADER_SIZE <= piece.length:
             header = parse_header(os.pread(piece.file.fileno(), HEADER_SIZE, piece.position + position))
-            if header.base_offset >= end_offset:
+            if not headers:
+                end_offset = max(offset, header.base_offset) + most
+            elif header.base_offset >= end_offset:
                 break
             headers.append(header)
             position += header.size

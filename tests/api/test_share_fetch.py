@@ -84,6 +84,16 @@ class TestAcquiring:
             assert type(partition_in(second).records) is bytes
             assert partition_in(second).records[-sizes[2] :].count(0) > sizes[2] - 100
 
+    async def test_a_gap_longer_than_the_record_limit_is_passed(self, tmp_path: Path, autojump_clock: object) -> None:
+        """``SharePartition.acquire`` begins with the first batch that was fetched. Compaction leaves such gaps."""
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            kept = bytearray(batch(b"kept"))
+            kept[:8] = (600).to_bytes(8, "big")
+            desk.broker.partition.log.append_as_follower(kept, 0)
+            desk.produce(b"next")
+            assert await desk.member("m").acquired(max_records=500) == [(600, 601, 1)]
+
     async def test_the_record_limit_splits_a_batch(self, tmp_path: Path, autojump_clock: object) -> None:
         """KIP-1206: mode 1 never acquires more than ``max_records``; mode 0 takes the batch whole."""
         async with share_broker(tmp_path) as desk:

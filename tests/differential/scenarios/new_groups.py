@@ -81,6 +81,12 @@ def consumer_heartbeats(talk: Talk) -> None:
         describe("static")
         ask("leaves", A, -1)
         describe("empty")
+        epoch = ask("joins once more", A, 0, "beaten")["memberEpoch"]
+        epoch = ask("another topic", A, epoch, "beaten", "beaten-2")["memberEpoch"]
+        epoch = ask("one topic", A, epoch, "beaten")["memberEpoch"]
+        ask("is fenced", A, epoch + 5)
+        ask("joins after it was fenced", A, 0, "beaten", topicPartitions=[])
+        ask("leaves at last", A, -1)
 
 
 def _ask(talk: Talk, version: int, group: str, number: Iterator[int], case: str, *body: Any, **more: Any) -> Any:

@@ -125,13 +125,14 @@ def _joined(
             [ClassicProtocol(each.name, bytes(each.metadata)) for each in message.protocols],
         ),
     )
-    owned = owned_by_id(subscription, consumers.image())
+    image = consumers.image()  # before the steps, during which a newer one may come
+    owned = owned_by_id(subscription, image)
     after = yield from advance(decision, consumers, before, member, owned)
     if left is not None and is_downgrade(step, decision.draft, left):
         yield from downgrade(step, classic, consumers, decision, left, rebalances=False)
         return after
     consumers.decided(decision)
-    consumers.saw(message.group_id, consumers.image())
+    consumers.saw(message.group_id, image)
     consumers.alive(step, message.group_id, after, moved=False)
     consumers.await_request(step, message.group_id, after)
     return after

@@ -90,7 +90,9 @@ def sender(
     check_size(group, member_id, max_size)
     if instance_id is None:
         new = ConsumerMember(member_id)
-        member = group.members.get(member_id, new) if joins else known_member(group, member_id)
+        if joins:  # also a member that was fenced
+            return group.members.get(member_id, new)
+        member = known_member(group, member_id)
         _check_epoch(member, message)
         return member
     if not joins:

@@ -106,8 +106,21 @@ def test_a_request_may_repeat_the_previous_epoch() -> None:
     desk.image = image_of(t=3)
     assert desk.beat("m1", 2, {T: [0, 1]}).member_epoch == 3
     assert desk.beat("m1", 2, {T: [0, 1]}).member_epoch == 3
-    for epoch, owned in ((2, None), (2, {U: [0]}), (0, {}), (4, {T: [0]})):
+    for epoch, owned in ((2, None), (2, {U: [0]}), (4, {T: [0]})):
         assert desk.beat("m1", epoch, owned).error_code == ErrorCode.FENCED_MEMBER_EPOCH
+
+
+def test_a_fenced_member_joins_again_at_once() -> None:
+    """KIP-848: a fenced member "abandons all its partitions and rejoins with the same member id and the epoch 0"."""
+    desk = ConsumerDesk(t=2)
+    desk.beat("m1", 0)
+    desk.image = image_of(t=3)
+    assert desk.beat("m1", 2, {T: [0, 1]}).member_epoch == 3
+    assert desk.beat("m1", 7).error_code == ErrorCode.FENCED_MEMBER_EPOCH
+    answer = desk.beat("m1", 0, {})
+    assert (answer.error_code, answer.member_epoch) == (ErrorCode.NONE, 3)
+    (assigned,) = answer.assignment.topic_partitions
+    assert assigned.partitions == [0, 1, 2]
 
 
 def test_a_member_may_repeat_its_first_request() -> None:

@@ -6,11 +6,13 @@ The codes are those of ``GroupMetadataManager``: ``convertToConsumerGroup``, ``c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import attrs
 import pytest
 
 from kraft.coordinator.framing import VERSION, version_of
+from kraft.coordinator.groups.consumer import classic_members
 from kraft.coordinator.groups.consumer.embedded import decode_assignment
 from kraft.coordinator.groups.consumer.group import FIRST_EPOCH
 from kraft.coordinator.groups.group import GroupState
@@ -21,7 +23,7 @@ from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscr
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.wire.codec import encode
 from kraft.wire.errors import ErrorCode
-from tests.coordinator.groups.consumer.desk import GROUP, ConsumerDesk, Member, Owned, T
+from tests.coordinator.groups.consumer.desk import GROUP, ConsumerDesk, Member, Owned, T, image_of
 from tests.coordinator.groups.desk import REBALANCE_S, SESSION_S, subscription
 
 CODES = ErrorCode
@@ -376,6 +378,26 @@ def test_a_classic_member_joins_a_consumer_group_and_leaves_it() -> None:
     assert desk.leave((client.member_id, None), ("nobody", None)) == [0, CODES.UNKNOWN_MEMBER_ID]
     converge(desk, [member], [])
     assert held(member) == [0, 1]
+
+
+def test_metadata_that_comes_while_a_classic_member_joins_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decision about a large group takes several slices. A newer image that it did not use is not seen yet."""
+    desk = ConsumerDesk(t=1)
+    Member(desk, "m1")
+    classic = ClassicConsumer(desk)
+    advance = classic_members.advance
+
+    def meanwhile(*arguments: Any) -> Any:
+        after = yield from advance(*arguments)
+        desk.image = image_of(t=3)
+        return after
+
+    with monkeypatch.context() as patch:
+        patch.setattr(classic_members, "advance", meanwhile)
+        classic.send_join()
+    epoch = desk.core.consumers.groups[GROUP].epoch
+    desk.beat("m1", desk.core.consumers.groups[GROUP].members["m1"].member_epoch)
+    assert desk.core.consumers.groups[GROUP].epoch == epoch + 1
 
 
 def test_an_administrator_removes_a_member_of_the_consumer_protocol() -> None:
