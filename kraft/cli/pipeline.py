@@ -259,11 +259,11 @@ def _pipeline(
         if directories:
             cluster_id = log_directories(directories).cluster_id
         with locked(into, cluster_id, tables.table_format):
-            is_delta, is_local = tables.table_format == "delta", tables.master.startswith("local")
-            settings = {"spark.master": tables.master, **(_LOCAL if is_local else {}), **tables.settings}
+            is_delta, is_local = tables.table_format == "delta", session.is_local(tables.master)
+            settings = {**(_LOCAL if is_local else {}), **tables.settings}
             if is_delta:
                 settings = session_settings(settings, is_local=is_local)
-            spark = session.local_session("kraft pipeline", settings=settings)  # it ends with this process
+            spark = session.session_on(tables.master, "kraft pipeline", settings)  # it ends with this process
             register(spark)
             store: TableStore = DeltaStore(spark, into) if is_delta else ParquetStore(spark, into)
             yield spark, Pipeline(store, lateness_s)

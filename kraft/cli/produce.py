@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -63,7 +64,12 @@ def command(
 
     async def operate(cluster: Cluster) -> None:
         producer = Producer(
-            cluster, topic, partition=partition, acks=_ACKS[acks], compression=Compression[compression.upper()]
+            cluster,
+            topic,
+            partition=partition,
+            acks=_ACKS[acks],
+            compression=Compression[compression.upper()],
+            randrange=random.randrange,
         )
         await producer.start()
         started.append(producer)

@@ -33,6 +33,8 @@ TIMEOUT_S = 30.0
 TIMEOUT_MS = 30_000
 CONNECT_TIMEOUT_S = 10.0
 """``socket.connection.setup.timeout.ms``"""
+LOOKUP_TIMEOUT_S = 10.0
+"""Not a Kafka setting. How long one broker may take for what every broker knows. Retries leave time for another one."""
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
 
@@ -180,7 +182,7 @@ class Cluster:
         connection = await self.any_connection()
         if request.API_KEY not in connection.versions:
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, _NO_BROKER)
-        response = await connection.request(request, version_for(connection, request))
+        response = await connection.request(request, version_for(connection, request), timeout_s=LOOKUP_TIMEOUT_S)
         assert isinstance(response, MetadataResponse)
         self._addresses |= {broker.node_id: (broker.host, broker.port) for broker in response.brokers}
         return response
@@ -249,7 +251,10 @@ class Cluster:
 
         async def attempt() -> Any:
             if (kind, key) not in self._coordinators:
-                found = await self.request(FindCoordinatorRequest(key=key, key_type=kind))
+                connection, request = await self.any_connection(), FindCoordinatorRequest(key=key, key_type=kind)
+                found: Any = await connection.request(
+                    request, version_for(connection, request), timeout_s=LOOKUP_TIMEOUT_S
+                )
                 check(found.error_code)
                 self._coordinators[kind, key] = found.node_id
                 self._addresses[found.node_id] = (found.host, found.port)

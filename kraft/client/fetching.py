@@ -78,6 +78,7 @@ class PartitionFetcher:
         isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
         max_bytes: int = FETCH_BYTES,
         retry_timeout_s: float,
+        lets_finish: bool = False,
     ) -> None:
         self.offset = offset
         """The offset of the next fetch."""
@@ -87,6 +88,7 @@ class PartitionFetcher:
         self._isolation_level = isolation_level
         self._max_bytes = max_bytes
         self._retry_timeout_s = retry_timeout_s
+        self._lets_finish = lets_finish
         self._leader: int | None = None
 
     async def next(self, max_wait_s: float) -> WholeBatches:
@@ -98,7 +100,12 @@ class PartitionFetcher:
             GaveUp: no leader responded within ``retry_timeout_s``.
         """
         name = f"{self._topic}-{self._partition}"
-        return await retried(lambda: self._attempt(max_wait_s), f"fetch from {name}", self._retry_timeout_s)
+        return await retried(
+            lambda: self._attempt(max_wait_s),
+            f"fetch from {name}",
+            self._retry_timeout_s,
+            lets_finish=self._lets_finish,
+        )
 
     async def _attempt(self, max_wait_s: float) -> WholeBatches:
         leader, self._leader = self._leader, None  # after a failure the next attempt looks the leader up again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -64,7 +64,9 @@ class Producer:
         compression: Compression = Compression.NONE,
         delivery_timeout_s: float = DELIVERY_TIMEOUT_S,
         identity: ProducerIdentity | None = None,
+        randrange: Callable[[int], int] | None = None,
     ) -> None:
+        """``randrange`` chooses the partition with which records without a key begin; None: partition 0 or 1."""
         self.stored = 0
         """Records that the cluster acknowledged."""
         self.uncertain = 0
@@ -83,6 +85,7 @@ class Producer:
             self._transactional_id = identity.transactional_id
             self._id = (identity.producer_id, identity.producer_epoch)
         self._sequences: dict[int, int] = {}
+        self._randrange = randrange
         self._round = 0
         self._clock = Clock()
 
@@ -95,6 +98,8 @@ class Producer:
         """
         topic = await self._cluster.topic(self._topic, create=True)
         self._partition_count = len(topic.partitions)
+        if self._randrange is not None:
+            self._round = self._randrange(self._partition_count)
         if self._partition is not None:
             self._check_partition(self._partition)
         if self._acks == ALL_REPLICAS and self._transactional_id is None:
@@ -127,7 +132,7 @@ class Producer:
         await self._send_in_order(partition, records)
 
     def choose(self, key: bytes | None) -> int:
-        """Return the partition of a key. Without a key it is the same until the next batch is sent."""
+        """Return the partition of a key. Without a key it is the same until the next batch is sent (KIP-794)."""
         if self._partition is not None:
             return self._partition
         if key is None:

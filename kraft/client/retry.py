@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -54,16 +55,26 @@ class GaveUp(Exception):
     """The time for retries ended before the failure passed. The text names the operation and the last failure."""
 
 
-async def retried(attempt: Callable[[], Awaitable[T]], what: str, timeout_s: float, *, pause_s: float = RETRY_S) -> T:
+async def retried(
+    attempt: Callable[[], Awaitable[T]],
+    what: str,
+    timeout_s: float,
+    *,
+    pause_s: float = RETRY_S,
+    lets_finish: bool = False,
+) -> T:
     """Return the result of ``attempt``. Repeat it after each failure that can pass, and log the first of these.
+
+    With ``lets_finish`` the last attempt begins within ``timeout_s`` and may end later.
 
     Raises:
         GaveUp: ``timeout_s`` seconds are over; the text begins with ``what``, the name of the operation.
         KafkaError: an error that cannot pass.
     """
     failure = ""
-    with trio.move_on_after(timeout_s):
-        while True:
+    deadline = trio.current_time() + timeout_s
+    with trio.move_on_at(math.inf if lets_finish else deadline):
+        while not failure or trio.current_time() < deadline:
             try:
                 return await attempt()
             except Exception as error:

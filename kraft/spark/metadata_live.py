@@ -100,10 +100,10 @@ def plan(controllers: str, start: int, epoch: int | None, end: int | None) -> li
 def plan_between(
     controllers: str, start: int, epoch: int | None, end: int, end_epoch: int
 ) -> list[LogRange | LiveSnapshot]:
-    """Return the parts of a micro-batch. It is empty if both its records and its snapshot are deleted.
+    """Return the parts of a micro-batch.
 
-    Then the batch is older than the start of the log, and the next batch begins with a newer snapshot. Raises as
-    ``plan``.
+    If Spark runs it again after its records and its snapshot were deleted, it is empty, provided that the next batch
+    begins with a newer snapshot. Otherwise it has that snapshot, which covers more than the batch. Raises as ``plan``.
     """
     fetched = ask(controllers, lambda log: log.fetch(start, epoch))
     if fetched.snapshot is None:
@@ -111,8 +111,9 @@ def plan_between(
     wanted = SnapshotId(end, end_epoch)
     if wanted == fetched.snapshot:
         return [LiveSnapshot(end, end_epoch)]
-    has_snapshot = ask(controllers, lambda log: log.has_snapshot(wanted))
-    return [LiveSnapshot(end, end_epoch)] if has_snapshot else []
+    if ask(controllers, lambda log: log.has_snapshot(wanted)):
+        return [LiveSnapshot(end, end_epoch)]
+    return [] if end < fetched.log_start_offset else [LiveSnapshot(*fetched.snapshot)]
 
 
 def epoch_before(controllers: str, fetched: FetchedLog, end: int) -> int:

@@ -38,7 +38,7 @@ MAX_BATCH_BYTES = 256 * 2**20
 FETCH_WAIT_S = 0.5
 """``fetch.max.wait.ms``"""
 LOOK_S = 5.0
-"""After this time without a leader the reader looks whether the topic still exists."""
+"""After this time without a leader the reader looks whether the topic still exists. A response may take longer."""
 FETCHES_AHEAD = 2
 _TIMESTAMP_MS_MAX = 2**63 // 1000 - 1
 
@@ -104,7 +104,8 @@ def fetches(cluster: Cluster, options: Options, wanted: OffsetRange) -> Callable
         wanted.start,
         isolation_level=isolation_level(options),
         max_bytes=options[FETCH_MAX_BYTES],
-        retry_timeout_s=min(LOOK_S, timeout_s),
+        retry_timeout_s=min(LOOK_S, timeout_s / 2),
+        lets_finish=True,
     )
 
     async def advance() -> WholeBatches | None:
@@ -112,24 +113,25 @@ def fetches(cluster: Cluster, options: Options, wanted: OffsetRange) -> Callable
             return None
         before, deadline = fetcher.offset, trio.current_time() + timeout_s
         failure = f"the query ends at {wanted.end}"
-        while trio.current_time() < deadline:
-            try:
-                fetched = await fetcher.next(FETCH_WAIT_S)
-            except GaveUp as error:
-                failure = str(error)
-            except KafkaError as error:
-                if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
-                    raise _OutOfRange(before) from error
-                raise
-            else:
-                if fetcher.offset > before:
-                    return fetched
-                continue
-            if await _is_deleted(cluster, wanted.topic):
-                raise TopicDeleted(
-                    f"cannot read offsets {before} to {wanted.end} of {wanted.topic}-{wanted.partition}: "
-                    f"topic {wanted.topic} does not exist any more"
-                )
+        with trio.move_on_at(deadline):
+            while trio.current_time() < deadline:
+                try:
+                    fetched = await fetcher.next(FETCH_WAIT_S)
+                except GaveUp as error:
+                    failure = str(error)
+                except KafkaError as error:
+                    if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
+                        raise _OutOfRange(before) from error
+                    raise
+                else:
+                    if fetcher.offset > before:
+                        return fetched
+                    continue
+                if await _is_deleted(cluster, wanted.topic):
+                    raise TopicDeleted(
+                        f"cannot read offsets {before} to {wanted.end} of {wanted.topic}-{wanted.partition}: "
+                        f"topic {wanted.topic} does not exist any more"
+                    )
         where = f"offset {before} of {wanted.topic}-{wanted.partition}"
         raise GaveUp(f"no record at {where} within {timeout_s:g} seconds: {failure}")
 

@@ -21,6 +21,7 @@ from kraft.records.compression import Compression
 from kraft.spark.options import OptionError, Options
 from kraft.spark.topic_options import BATCH_BYTES, COMPRESSION_TYPE, DELIVERY_TIMEOUT_MS, TOPIC
 from kraft.spark.topic_read import open_client
+from kraft.world.world import World
 
 _BUFFER_BYTES = 32 * 2**20
 """Bytes of rows in memory from which all batches are sent."""
@@ -172,7 +173,11 @@ class _Buffers:
     def _start(self, topic: str) -> Producer:
         async def start(cluster: Cluster) -> Producer:
             producer = Producer(
-                cluster, topic, compression=self._compression, delivery_timeout_s=self._delivery_timeout_s
+                cluster,
+                topic,
+                compression=self._compression,
+                delivery_timeout_s=self._delivery_timeout_s,
+                randrange=World().random.randrange,
             )
             await producer.start()
             return producer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import cast
 
 import attrs
@@ -61,9 +62,10 @@ class Refusing:
     """A cluster, and the connection to its only broker, whose responses to Produce have the next of ``codes``."""
 
     codes: Iterator[ErrorCode]
+    partitions: int = 1
 
     async def topic(self, name: str, *, create: bool) -> MetadataResponseTopic:
-        return MetadataResponseTopic(name=name, partitions=[MetadataResponsePartition()])
+        return MetadataResponseTopic(name=name, partitions=[MetadataResponsePartition()] * self.partitions)
 
     async def leaders(self, topic: str) -> dict[int, int]:
         return {0: 1}
@@ -152,6 +154,17 @@ async def test_a_batch_that_may_be_stored_is_not_split(autojump_clock: object) -
         await producer.send([(None, b"a"), (None, b"b")])
     assert refused.value.code == ErrorCode.MESSAGE_TOO_LARGE
     assert (producer.stored, producer.uncertain) == (0, 2)
+
+
+async def test_producers_begin_at_random_partitions() -> None:
+    """``BuiltInPartitioner.nextPartition``: otherwise many short tasks, such as Spark's, would fill one partition."""
+    cluster = cast(Cluster, Refusing(iter(()), partitions=6))
+    chosen = set()
+    for seed in range(100):
+        producer = Producer(cluster, TOPIC, acks=1, randrange=Random(seed).randrange)
+        await producer.start()
+        chosen.add(producer.choose(None))
+    assert chosen == set(range(6))
 
 
 async def test_a_partition_that_does_not_exist() -> None:

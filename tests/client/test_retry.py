@@ -56,6 +56,23 @@ async def test_retries_end_with_the_timeout(autojump_clock: trio.testing.MockClo
     assert trio.current_time() - started_s == pytest.approx(30.0)
 
 
+async def test_the_last_attempt_may_end_later(autojump_clock: trio.testing.MockClock) -> None:
+    attempts = 0
+
+    async def attempt() -> int:
+        nonlocal attempts
+        attempts += 1
+        await trio.sleep(20)
+        if attempts == 1:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return attempts
+
+    assert await retried(attempt, "orders-0", 30.0, lets_finish=True) == 2
+    attempts = 0
+    with pytest.raises(GaveUp, match="orders-0: gave up after 15 seconds: NOT_LEADER_OR_FOLLOWER"):
+        await retried(attempt, "orders-0", 15.0, lets_finish=True)
+
+
 async def test_an_attempt_that_hangs_is_given_up(autojump_clock: trio.testing.MockClock) -> None:
     with pytest.raises(GaveUp, match="orders-0: gave up after 30 seconds: no answer in time"):
         await retried(trio.sleep_forever, "orders-0", 30.0)

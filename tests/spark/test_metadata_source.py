@@ -10,10 +10,12 @@ import pytest
 import trio
 from pyspark.sql.types import StructType
 
+from kraft.client.metadata_log import FetchedLog
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.raft.messages import SnapshotId
 from kraft.rpc.client import connect
-from kraft.spark import register
-from kraft.spark.metadata_live import ask
+from kraft.spark import metadata_live, register
+from kraft.spark.metadata_live import LiveSnapshot, ask
 from kraft.spark.metadata_schema import SCHEMA
 from kraft.spark.metadata_source import MetadataSource
 from kraft.spark.options import OptionError
@@ -185,6 +187,31 @@ def test_a_snapshot_stands_for_a_log_that_was_trimmed(spark: SparkSession, tmp_p
         assert topic_names([row for part in after for row in part]) == {"first", *names}
         with pytest.raises(Exception, match="offsets 0 to 2 are deleted: the log begins at offset"):
             batch(spark, controllers=cluster.controller, endingOffsets='{"offset": 2}')
+
+
+@pytest.mark.parametrize(
+    ("log_start_offset", "kept", "expected"),
+    [
+        (150, (150, 300), [LiveSnapshot(300, 3)]),
+        (200, (150, 300), [LiveSnapshot(300, 3)]),
+        (201, (150, 300), []),
+        (150, (200, 300), [LiveSnapshot(200, 3)]),
+    ],
+)
+def test_a_batch_that_is_run_again_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch, log_start_offset: int, kept: tuple[int, ...], expected: list[LiveSnapshot]
+) -> None:
+    """The batch from 100 to 200 was planned before the quorum deleted records. The next one begins at 200."""
+
+    class Leader:
+        async def fetch(self, offset: int, epoch: int | None) -> FetchedLog:
+            return FetchedLog(b"", (), 400, log_start_offset, SnapshotId(300, 3))
+
+        async def has_snapshot(self, wanted: SnapshotId) -> bool:
+            return wanted.end_offset in kept
+
+    monkeypatch.setattr(metadata_live, "ask", lambda _, call: trio.run(call, Leader()))
+    assert metadata_live.plan_between("", 100, 2, 200, 3) == expected
 
 
 def test_a_snapshot_hides_the_first_leader_change_and_nothing_else(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import pyarrow as pa
 import pytest
@@ -69,6 +71,29 @@ def test_a_log_that_lost_its_end_is_not_waited_for_without_bound() -> None:
 
     with pytest.raises(GaveUp, match="no record at offset 5 of orders-0 within 30 seconds: the query ends at 8"):
         trio.run(read, clock=MockClock(rate=1e6))
+
+
+@attrs.define
+class SlowCluster(FakeCluster):
+    """A cluster whose responses take longer than the reader waits for a leader."""
+
+    async def request(self, message: Any, node_id: int | None = None) -> Any:
+        response = await super().request(message, node_id)
+        await trio.sleep(2 * LOOK_S)
+        return response
+
+
+def test_a_response_may_take_as_long_as_a_request() -> None:
+    """``request.timeout.ms``: a part that has arrived is not thrown away, or a slow network never delivers a batch."""
+    cluster = SlowCluster({0: log(0, batch(0, 4))})
+
+    async def read() -> None:
+        fetched = await fetches(cluster, OPTIONS, OffsetRange(TOPIC, 0, 0, 4))()
+        assert fetched is not None
+        assert fetched.next_offset == 4
+
+    trio.run(read, clock=MockClock(autojump_threshold=0))
+    assert cluster.asked == [{0: 0}]
 
 
 @attrs.define

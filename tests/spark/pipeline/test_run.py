@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from functools import partialmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from kraft.messages.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from kraft.metadata.image import ResourceType
+from kraft.spark import session
 from kraft.spark.pipeline.batches import ANSWERS, Pipeline
 from kraft.spark.pipeline.delta_store import DeltaStore
 from kraft.spark.pipeline.inputs import REQUEST_LOG_TOPIC, file_stream, log_directories
@@ -299,6 +300,20 @@ def test_bad_input_is_one_line(
     assert exit.value.code == 1
     assert says in capsys.readouterr().err
     assert not (tmp_path / "x" / "raw_events").exists()
+
+
+def test_a_master_elsewhere_gets_no_settings_of_a_local_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark's documentation of ``spark.driver.host``: executors connect to it, so 127.0.0.1 would be their own host."""
+    asked = []
+
+    def session_on(master: str, name: str, settings: Mapping[str, str]) -> SparkSession:
+        asked.append((master, dict(settings)))
+        raise session.JavaMissing("no Java")
+
+    monkeypatch.setattr(session, "session_on", session_on)
+    arguments = ["pipeline", "compact", "--into", str(tmp_path), "--master", "spark://head:7077"]
+    result = CliRunner().invoke(cli, arguments)
+    assert (result.exit_code, asked) == (1, [("spark://head:7077", {})])
 
 
 @pytest.mark.parametrize("command", ["report", "compact"])
