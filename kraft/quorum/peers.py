@@ -136,10 +136,13 @@ class Peer:
 
     async def _send_each(self, connection: Connection) -> None:
         while not connection.closed:
-            if self._waiting:
-                await self._exchange(connection, self._take())
-            else:
+            if not self._waiting:
                 await self._idle.park()
+            elif connection.is_abandoned:
+                # The voter closes a connection that is idle, such as a leader's. The next one gets the request.
+                connection.close()
+            else:
+                await self._exchange(connection, self._take())
         self._idle.unpark_all()  # Every sender must see the end of the connection.
 
     async def _exchange(self, connection: Connection, send: Send) -> None:

@@ -184,6 +184,11 @@ class Connection:
     def closed(self) -> bool:
         return self._closed
 
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether the peer has closed the connection, so that a request would be lost."""
+        return self._transport.is_abandoned()
+
     def close(self) -> None:
         """Close at once. Tasks that wait for a response get Disconnected."""
         self._closed = True

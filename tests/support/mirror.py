@@ -82,7 +82,7 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "api/test_write_txn_markers.py": "coordination.marker_writer",
         "coordination/test_verification.py": "coordination.broker_senders",
         "node/test_node.py": "control.controller_registration coordination.coordinators node.broker_role node.tree",
-        "quorum/test_bad_peers.py": "quorum.peers quorum.responses",
+        "quorum/test_bad_peers.py": "quorum.responses",
         "quorum/test_driver.py": "quorum.role",
         "quorum/test_driver_events.py": "quorum.trace",
         "quorum/test_rpcs.py": "quorum.inbound_requests quorum.outbound_requests quorum.refusals",
