@@ -78,7 +78,6 @@ class PartitionFetcher:
         isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
         max_bytes: int = FETCH_BYTES,
         retry_timeout_s: float,
-        lets_finish: bool = False,
     ) -> None:
         self.offset = offset
         """The offset of the next fetch."""
@@ -88,7 +87,6 @@ class PartitionFetcher:
         self._isolation_level = isolation_level
         self._max_bytes = max_bytes
         self._retry_timeout_s = retry_timeout_s
-        self._lets_finish = lets_finish
         self._leader: int | None = None
 
     async def next(self, max_wait_s: float) -> WholeBatches:
@@ -97,14 +95,11 @@ class PartitionFetcher:
         Raises:
             KafkaError: the leader refused the fetch: OFFSET_OUT_OF_RANGE if its log does not have the offset,
                 CORRUPT_MESSAGE if a batch has a damaged header.
-            GaveUp: no leader responded within ``retry_timeout_s``.
+            GaveUp: no attempt succeeded. The last one began within ``retry_timeout_s``.
         """
         name = f"{self._topic}-{self._partition}"
         return await retried(
-            lambda: self._attempt(max_wait_s),
-            f"fetch from {name}",
-            self._retry_timeout_s,
-            lets_finish=self._lets_finish,
+            lambda: self._attempt(max_wait_s), f"fetch from {name}", self._retry_timeout_s, lets_finish=True
         )
 
     async def _attempt(self, max_wait_s: float) -> WholeBatches:

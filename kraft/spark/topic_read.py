@@ -105,7 +105,6 @@ def fetches(cluster: Cluster, options: Options, wanted: OffsetRange) -> Callable
         isolation_level=isolation_level(options),
         max_bytes=options[FETCH_MAX_BYTES],
         retry_timeout_s=min(LOOK_S, timeout_s / 2),
-        lets_finish=True,
     )
 
     async def advance() -> WholeBatches | None:

@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 from kraft.config.accepted_settings import AcceptedSettings
 from kraft.config.broker import BROKER_CONFIGS, NodeConfig
-from kraft.config.dynamic import APPLIED_AT_ONCE, CHANGEABLE
+from kraft.config.dynamic import APPLIED_AT_ONCE, CHANGEABLE, ONLY_WITH_ZOOKEEPER
 from kraft.config.network_settings import ListenerLimits, ListenerSettings
 from kraft.config.setting import ConfigKey, table, to_text
 from kraft.config.topic import TOPIC_CONFIGS
@@ -88,6 +88,8 @@ def _default(key: ConfigKey) -> str:
 
 
 def _dynamic(name: str) -> str:
+    if name in ONLY_WITH_ZOOKEEPER:
+        return "kept, only with ZooKeeper"
     return "at once" if name in APPLIED_AT_ONCE else "kept" if name in CHANGEABLE else ""
 
 
