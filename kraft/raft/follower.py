@@ -94,7 +94,8 @@ def take_timeout(member: Member, now: float, state: Follower) -> bool:
         return False
     if member.may_become_candidate:
         return True
-    member.become(Unattached(state.epoch, math.inf, state.voted_for, request_at=now), why_given_up(member, state))
+    former = state.leader_id if member.is_voter else None
+    member.become(Unattached(state.epoch, math.inf, state.voted_for, former, now), why_given_up(member, state))
     return False
 
 
@@ -249,7 +250,7 @@ def answer_begin(member: Member, now: float, request_id: int, request: BeginQuor
     """Follow the sender, if it may lead this epoch."""
     leader = request.leader_id
     reason = _refusal(member, request.epoch, leader)
-    if reason is None and request.epoch == member.epoch and member.state.leader_id not in (None, leader):
+    if reason is None and request.epoch == member.epoch and member.elected_id not in (None, leader):
         reason = Reason.OTHER_LEADER
     if reason is not None:
         member.refuse(request_id, request, leader, reason)

@@ -85,15 +85,21 @@ class Member:
         return None if isinstance(self.state, Resigned) else self.state.leader_id
 
     @property
+    def elected_id(self) -> int | None:
+        """The leader that the epoch elected, if it is known: it may have resigned, or be given up."""
+        state = self.state
+        return state.former_leader_id if isinstance(state, Unattached) else state.leader_id
+
+    @property
     def may_become_candidate(self) -> bool:
         return self.is_voter and not self.shutting_down
 
     def take_effects(self) -> Effects:
         """End a step and return its effects."""
         effects, self.effects = self.effects, Effects()
-        state, written = self.state, self.written
-        if (state.epoch, state.leader_id, state.voted_for) != (written.epoch, written.leader_id, written.voted_for):
-            self.written = effects.election = ElectionState(state.epoch, state.leader_id, state.voted_for)
+        state, elected, written = self.state, self.elected_id, self.written
+        if (state.epoch, elected, state.voted_for) != (written.epoch, written.leader_id, written.voted_for):
+            self.written = effects.election = ElectionState(state.epoch, elected, state.voted_for)
         effects.deadline = self._deadline()
         return effects
 
@@ -152,11 +158,15 @@ class Member:
     def learn(self, now: float, epoch: int, leader_id: int | None, peer: int) -> None:
         """Adopt the epoch and the leader of a peer's response, if they are newer.
 
+        Only a former leader itself can say that it still leads: others may not know yet that it was given up.
+
         An observer adopts no epoch without a leader. The epoch might be a candidate's that is gone, and never get a
         leader. The voters, in an older epoch, would then refuse the observer, and their responses would not help it.
         """
         state = self.state
-        if epoch < state.epoch or (epoch == state.epoch and state.leader_id is not None) or self.is_implausible(epoch):
+        if epoch < state.epoch or self.is_implausible(epoch):
+            return
+        if epoch == state.epoch and (state.leader_id is not None or self.elected_id not in (None, peer)):
             return
         if leader_id is not None and leader_id in self.others:
             self.follow(now, epoch, leader_id, f"{peer} named {leader_id} as the leader")

@@ -26,15 +26,18 @@ class ElectionState:
 
 @attrs.frozen
 class Unattached:
-    """No leader is known in ``epoch``. The member sends Fetches to voters; a voter seeks votes at
+    """The member follows no leader in ``epoch``. It sends Fetches to voters; a voter seeks votes at
     ``election_deadline``.
 
-    ``pending_request`` is the number of the pending Fetch, ``request_at`` the time of the next one.
+    ``former_leader_id``: the leader of ``epoch``, if the voter knew it and gave it up. The voter then grants no vote in
+    that epoch, although its own vote may be forgotten. ``pending_request`` is the number of the pending Fetch,
+    ``request_at`` the time of the next one.
     """
 
     epoch: int
     election_deadline: float
     voted_for: int | None = None
+    former_leader_id: int | None = None
     request_at: float = math.inf
     pending_request: int | None = None
 

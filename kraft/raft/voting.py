@@ -74,7 +74,7 @@ def judge_vote(member: Member, request: VoteRequest) -> Reason:
             return by_log if request.pre_vote else Reason.I_RESIGNED
         case Candidate():
             return by_log if request.pre_vote else Reason.VOTED_FOR_MYSELF
-        case Prospective(leader_id=int()) if not request.pre_vote:
+        case Unattached(former_leader_id=int()) | Prospective(leader_id=int()) if not request.pre_vote:
             return Reason.LEADER_KNOWN
         case Unattached(voted_for=int(voted_for)) | Prospective(voted_for=int(voted_for)) if not request.pre_vote:
             return Reason.GRANTED_AGAIN if voted_for == request.candidate_id else Reason.VOTED_FOR_ANOTHER
@@ -94,9 +94,10 @@ def seek_votes(member: Member, now: float, why: str, retries: int = 0) -> None:
     state = member.state
     deadline = now + member.timing.election_timeout(member.jitter())
     granted = frozenset({member.node_id})
-    resigned = isinstance(state, Follower) and state.resigned
+    elected = member.elected_id
+    resigned = state.resigned if isinstance(state, Follower) else elected is not None
     prospective = Prospective(
-        state.epoch, deadline, member.leader_id, state.voted_for, resigned, granted=granted, retries=retries
+        state.epoch, deadline, elected, state.voted_for, resigned, granted=granted, retries=retries
     )
     member.become(prospective, why)
     if len(granted) >= member.majority:
@@ -172,7 +173,7 @@ def end_pre_votes(member: Member, now: float, state: Prospective, why: str) -> N
         return
     deadline = now + member.timing.election_timeout(member.jitter())
     request_at = member.next_request_at(now)
-    member.become(Unattached(state.epoch, deadline, voted_for=state.voted_for, request_at=request_at), why)
+    member.become(Unattached(state.epoch, deadline, state.voted_for, state.leader_id, request_at), why)
 
 
 def count_vote(member: Member, now: float, state: Candidate, voter: int) -> None:
@@ -207,9 +208,11 @@ def take_vote_failure(member: Member, now: float, event: RequestFailed) -> None:
     assert isinstance(request, VoteRequest)
     if not isinstance(state, Prospective | Candidate) or not _is_of(state, request):
         return
+    if not member.may_become_candidate:
+        return
     if isinstance(state, Prospective) and event.unsupported:
         become_candidate(member, now, state, f"{event.to} does not support pre-votes")
-    elif event.to not in state.granted | state.refused and member.may_become_candidate:
+    elif event.to not in state.granted | state.refused:
         request_at = min(state.request_at, now + member.timing.retry_backoff_s)
         member.state = attrs.evolve(state, unreached=state.unreached | {event.to}, request_at=request_at)
 

@@ -14,7 +14,7 @@ SAFETY: Mapping[str, str] = {
     "StatesMatchRoles": "Observers are Unattached or Follower. Only voters lead, are followed, or have votes that "
     "count. A candidate votes for itself. No node follows itself.",
     "ElectionSafety": "No two nodes believe in different leaders of one epoch.",
-    "SingleLeader": "No two election states on disk name different leaders of one epoch.",
+    "SingleLeader": "No two election states on disk name different leaders of one epoch, and no voter's forgets one.",
     "OneVotePerEpoch": "No voter votes for two candidates in one epoch, and each restarts with its stored vote.",
     "VoteIsDurable": "A voter stores its vote before it sends the response to the candidate.",
     "ElectedByDurableVotes": "A candidate counts only votes, its own included, that are stored for it in its epoch.",

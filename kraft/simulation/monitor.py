@@ -17,7 +17,17 @@ from kraft.raft.messages import (
     VoteRequest,
     VoteResponse,
 )
-from kraft.raft.state import TRANSITIONS, Candidate, Follower, Leader, Prospective, Resigned, State, Unattached
+from kraft.raft.state import (
+    TRANSITIONS,
+    Candidate,
+    ElectionState,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    State,
+    Unattached,
+)
 from kraft.raft.timing import Timing
 from kraft.simulation.history import History, Observed
 from kraft.simulation.invariants import Violation
@@ -36,7 +46,7 @@ class Monitor:
         self._votes: dict[tuple[int, int], int] = {}
         self._durable_votes: set[tuple[int, int, int]] = set()
         self._high_watermarks: dict[int, int] = {}
-        self._durable_epochs: dict[int, int] = {}
+        self._stored: dict[int, ElectionState] = {}
         self._sent_epochs: dict[int, int] = {}
         self._fetched_at: dict[tuple[int, int], dict[int, float]] = {}
 
@@ -58,7 +68,7 @@ class Monitor:
 
     def forget(self, node_id: int) -> None:
         """Forget the promises of a node whose disk was replaced: it is a new node under the same id."""
-        self._durable_epochs.pop(node_id, None)
+        self._stored.pop(node_id, None)
         self._sent_epochs.pop(node_id, None)
         self._votes = {key: candidate for key, candidate in self._votes.items() if key[0] != node_id}
 
@@ -160,11 +170,14 @@ class Monitor:
             known = self._stored_leaders.setdefault(stored.epoch, stored.leader_id)
             if known != stored.leader_id:
                 raise Violation("SingleLeader", f"node {node_id} stored {stored}, others leader {known}")
-        newest = self._durable_epochs.get(node_id, 0)
-        if not newest <= stored.epoch <= node.core.epoch:
-            text = f"node {node_id} stored epoch {stored.epoch} after {newest}, and is in {node.core.epoch}"
+        before = self._stored.get(node_id, ElectionState())
+        if not before.epoch <= stored.epoch <= node.core.epoch:
+            text = f"node {node_id} stored epoch {stored.epoch} after {before.epoch}, and is in {node.core.epoch}"
             raise Violation("MonotonicEpoch", text)
-        self._durable_epochs[node_id] = stored.epoch
+        forgot = stored.epoch == before.epoch and before.leader_id is not None and stored.leader_id is None
+        if forgot and node_id in self.history.voters:
+            raise Violation("SingleLeader", f"voter {node_id} stored {stored} after {before}")
+        self._stored[node_id] = stored
 
     def on_sent(self, node: Observed, epoch: int) -> None:
         """Record the newest epoch that a node sent. The node must never return to an earlier one."""

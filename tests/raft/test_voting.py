@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 
+import attrs
 import pytest
 
+from kraft.raft.core import RaftCore
 from kraft.raft.events import ElectionStateWritten, RequestFailed, RequestReceived, Send, ShutDown, Timeout
 from kraft.raft.member import LONGEST_LEAP, MAX_EPOCH
 from kraft.raft.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     FetchRequest,
+    FetchResponse,
     Request,
     VoteRequest,
     VoteResponse,
@@ -211,6 +214,53 @@ def test_a_prospective_voter_accepts_the_resignation_of_its_leader() -> None:
     assert isinstance(core.state, Unattached)
 
 
+def without_its_resigned_leader() -> RaftCore:
+    """A voter of epoch 4 whose vote is forgotten (Apache Kafka 3.9 writes none beside a leader). Leader 2 resigned, and
+    no other voter granted its pre-vote.
+    """
+    core = member(election=ElectionState(4, leader_id=2), log=log_of((3, 3)))
+    answer(core, EndQuorumEpochRequest(4, 2, (1, 3)), 0.1)
+    effects = core.step(0.1, Timeout())
+    for send in effects.sends:
+        effects = respond(core, send, VoteResponse(ErrorCode.NONE, 4, None), 0.2)
+    assert isinstance(core.state, Unattached)
+    assert effects.election is None, "the disk still names leader 2"
+    return core
+
+
+def test_an_epoch_with_a_leader_gets_no_second_one_after_its_resignation() -> None:
+    """Raft, election safety: at most one leader per epoch. Voter 3 was a candidate of epoch 4 too, and asks again."""
+    core = without_its_resigned_leader()
+    assert refusal(core, VoteRequest(4, 3, 3, 3), 0.3) == "LEADER_KNOWN"
+    assert refusal(core, BeginQuorumEpochRequest(4, 3), 0.3) == "OTHER_LEADER"
+    core.step(2.0, Timeout())
+    assert isinstance(core.state, Prospective)
+    assert refusal(core, VoteRequest(4, 3, 3, 3), 2.1) == "LEADER_KNOWN"
+    core.step(4.0, Timeout())
+    assert isinstance(core.state, Unattached)
+    assert refusal(core, VoteRequest(4, 3, 3, 3), 4.1) == "LEADER_KNOWN"
+    assert answer(core, VoteRequest(5, 3, 3, 4), 4.2).granted
+
+
+def test_hearsay_leads_no_voter_back_to_a_leader_that_resigned() -> None:
+    """Another voter may not know yet that leader 2 resigned."""
+    core = without_its_resigned_leader()
+    (fetch,) = core.step(1.0, Timeout()).sends
+    respond(core, attrs.evolve(fetch, to=3), FetchResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, 4, 2), 1.1)
+    assert core.leader_id is None
+    respond(core, attrs.evolve(fetch, to=2), FetchResponse(ErrorCode.NONE, 4, 2), 1.1)
+    assert core.leader_id == 2
+
+
+def test_one_that_stops_and_gives_up_its_leader_does_not_forget_it() -> None:
+    """After the restart it would have a second vote in that epoch."""
+    core = member(election=ElectionState(4, leader_id=2))
+    core.step(0.0, ShutDown())
+    effects = core.step(2.0, Timeout())
+    assert isinstance(core.state, Unattached)
+    assert effects.election is None
+
+
 def test_a_resigned_voter_starts_an_election_after_its_timeout() -> None:
     """KIP-595: a resigned voter waits for one election timeout."""
     core = member(election=ElectionState(5, leader_id=1), log=log_of((5, 3)))
@@ -294,6 +344,14 @@ def test_one_that_stops_neither_votes_nor_stands() -> None:
     assert refusal(core, VoteRequest(1, 2, 0, 0)) == "SHUTTING_DOWN"
     core.step(50, Timeout())
     assert isinstance(core.state, Unattached)
+
+
+def test_one_that_stops_does_not_stand_without_pre_votes() -> None:
+    core = member()
+    send = core.step(1.5, Timeout()).sends[0]
+    core.step(1.6, ShutDown())
+    core.step(1.7, RequestFailed(send.number, send.to, send.request, unsupported=True))
+    assert (type(core.state), core.epoch) == (Prospective, 0)
 
 
 def test_three_members_elect_one_of_them() -> None:

@@ -353,6 +353,15 @@ def no_deadline(end_pre_votes: Any) -> Any:
     return give_way_for_good
 
 
+def forgets_the_leader(end_pre_votes: Any) -> Any:
+    def give_way(member: Any, now: float, state: Any, why: str) -> None:
+        end_pre_votes(member, now, state, why)
+        if isinstance(member.state, Unattached):
+            member.state = attrs.evolve(member.state, former_leader_id=None)
+
+    return give_way
+
+
 def waits_for_a_check(election_deadline: Any) -> Any:
     def deadline(member: Any, now: float) -> float:
         waits = isinstance(member.state, Follower) and math.isinf(member.state.fetch_deadline)
@@ -438,6 +447,9 @@ MUTANTS = {
     "takes any answer": Mutant("one request is under way", follower, "_expected", asks_anew),
     "never gives a leader up": Mutant("the fetch timeout", follower, "take_timeout", patient),
     "never resigns": Mutant("check-quorum", Timing, "check_quorum_s", as_property(1e9)),
+    "forgets a leader that resigned": Mutant(
+        "an epoch with a leader elects no other", voting, "end_pre_votes", forgets_the_leader
+    ),
     "never stands again": Mutant("a lost election is followed by another", voting, "end_pre_votes", no_deadline),
     "waits for ever behind a snapshot": Mutant(
         "a voter without a leader stands by itself", Member, "_election_deadline", waits_for_a_check
