@@ -6,8 +6,10 @@ it; an interval then has a length of 0, never a negative one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+import attrs
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
@@ -17,12 +19,42 @@ _NO_LEADER = -1
 _IN_ORDER = ("offset", "origin")
 
 
-Void = Sequence[tuple[int, int | None]]
-"""The first and the last offset of each metadata transaction that was aborted, or has no end yet (None)."""
+@attrs.frozen
+class Void:
+    """The records of the log between two offsets, without both, that change nothing. ``until`` is None if they go on to
+    the end. Only the records of ``epoch`` if it is given.
+    """
+
+    begin: int
+    until: int | None = None
+    epoch: int | None = None
 
 
-def void_transactions(transactions: DataFrame) -> Void:
-    """Return the metadata transactions whose records change nothing (KIP-868)."""
+def replaced_records(metadata: DataFrame) -> list[Void]:
+    """Return the records that were never committed, because a later epoch has other ones in their place.
+
+    A leader has all committed records (Raft's Leader Completeness). So no record of an epoch is committed at, or
+    behind, the offset at which a later epoch begins. ``metadata`` are the rows of ``raw_metadata``.
+    """
+    of_epoch = (
+        metadata.where("origin = 'log' and error is null")
+        .groupBy("epoch")
+        .agg(F.min("offset").alias("first"), F.max("offset").alias("last"))
+        .collect()
+    )
+    replaced, begin = [], math.inf
+    for row in sorted(of_epoch, key=lambda row: -row["epoch"]):
+        if row["last"] >= begin:
+            replaced.append(Void(int(begin) - 1, epoch=row["epoch"]))
+        begin = min(begin, row["first"])
+    return replaced
+
+
+def void_transactions(transactions: DataFrame) -> list[Void]:
+    """Return the metadata transactions that were aborted, or have no end yet (KIP-868).
+
+    ``transactions`` are the rows of ``metadata_transactions``, without replaced ones.
+    """
     order = Window.orderBy("offset")
     pairs = transactions.select(
         "what",
@@ -31,16 +63,17 @@ def void_transactions(transactions: DataFrame) -> Void:
         F.lead("what").over(order).alias("ended"),
     )
     void = pairs.where("what = 'begin' and (ended is null or ended = 'abort')").select("begin", "until")
-    return [(row["begin"], row["until"]) for row in void.collect()]
+    return [Void(row["begin"], row["until"]) for row in void.collect()]
 
 
-def committed(rows: DataFrame, void: Void) -> DataFrame:
-    """Return the rows that are not in a void transaction. Usually there is none, and the plan of an answer is short."""
+def committed(rows: DataFrame, void: Sequence[Void]) -> DataFrame:
+    """Return the rows that are not void. Usually all of them are, and the plan of an answer is short."""
     if not void:
         return rows
-    spans = rows.sparkSession.createDataFrame(list(void), "begin bigint, until bigint")
+    spans = rows.sparkSession.createDataFrame([*map(attrs.astuple, void)], "begin bigint, until bigint, of int")
     inside = (rows["offset"] > spans["begin"]) & (spans["until"].isNull() | (rows["offset"] < spans["until"]))
-    return rows.join(F.broadcast(spans), inside, "left_anti")
+    replaced = (rows["origin"] == "log") & (rows["epoch"] == spans["of"])
+    return rows.join(F.broadcast(spans), inside & (spans["of"].isNull() | replaced), "left_anti")
 
 
 def _until_next(by: WindowSpec, last_time: Column | None = None, last_offset: Column | None = None) -> list[Column]:

@@ -7,7 +7,7 @@ after a crash at any point the batch runs again, and completes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 
 import attrs
 from pyspark.sql import DataFrame
@@ -92,7 +92,7 @@ class Pipeline:
     def answer(self, progress: Progress = silent, names: Container[str] = ANSWERS) -> None:
         """Make the answers ``names`` again. ``progress`` is called with each table before it is written."""
         wanted = [table for table in tables_of(Layer.ANSWERS) if table.name in names]
-        void = answers.void_transactions(self._read("metadata_transactions")) if wanted else ()
+        void = self._void() if wanted else ()
         for table in wanted:
             progress(table.name)
             rows = self._answer(table.name, void)
@@ -112,7 +112,12 @@ class Pipeline:
     def _leaders(self) -> DataFrame:
         return quorum_answers.leaders(self._read("controller_epochs"), self._read("quorum_transitions"))
 
-    def _answer(self, name: str, void: answers.Void) -> DataFrame:
+    def _void(self) -> Sequence[answers.Void]:
+        replaced = answers.replaced_records(self._read("raw_metadata"))
+        transactions = answers.committed(self._read("metadata_transactions"), replaced)
+        return [*replaced, *answers.void_transactions(transactions)]
+
+    def _answer(self, name: str, void: Sequence[answers.Void]) -> DataFrame:
         read = self._read
 
         def committed(table: str) -> DataFrame:

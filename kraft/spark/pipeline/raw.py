@@ -1,13 +1,13 @@
 """From the input to the rows of the raw tables.
 
-A record is identified by its offset. A request is identified by node, start and number. The lines of a quorum journal
-are in the request log too, but only there with a number, so a hash of their fields identifies them. So the
-pipeline recognises rows that it has, from a stream or from a backfill.
+A record is identified by its offset and its epoch. A request is identified by node, start and number. The lines of a
+quorum journal are in the request log too, but only there with a number, so a hash of their fields identifies them. So
+the pipeline recognises rows that it has, from a stream or from a backfill.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from kraft.spark.pipeline.tables import TABLES
@@ -30,8 +30,8 @@ EVENT_FIELDS = (
 def metadata_rows(source: DataFrame) -> DataFrame:
     """Return the rows of ``raw_metadata`` for rows of ``format("kraft-metadata")``.
 
-    Logs of several nodes may disagree about an offset that was not committed. The record of the greatest epoch is kept:
-    a leader has all committed records, so no later epoch has another one in their place (Raft's Leader Completeness).
+    Logs of several nodes may disagree about an offset that was not committed, and so may one log before and after an
+    election. All these records are kept: ``answers.replaced_records`` finds those that a later epoch replaced.
     """
     rows = source.select(
         "offset",
@@ -44,15 +44,18 @@ def metadata_rows(source: DataFrame) -> DataFrame:
         F.when(F.col("error").isNotNull(), F.col("bytes")).alias("bytes"),
         "error",
     )
-    newest = Window.partitionBy(*metadata_key()).orderBy(F.col("epoch").desc())
-    return rows.withColumn("rank", F.row_number().over(newest)).where("rank = 1").drop("rank")
+    keys = {f"key{number}": key for number, key in enumerate(metadata_key())}
+    return rows.withColumns(keys).dropDuplicates(list(keys)).drop(*keys)
 
 
 def metadata_key() -> list[Column]:
-    """Return what identifies a record. All records of a snapshot have one offset; damaged bytes may have none."""
+    """Return what identifies a record. All records of a snapshot have one offset; damaged bytes may have no offset and
+    no epoch.
+    """
     by_content = (F.col("origin") == "snapshot") | F.col("error").isNotNull()
     content = F.when(by_content, F.xxhash64("type", "record", "bytes"))
-    return [F.col("origin"), F.coalesce("offset", F.lit(-1)), F.coalesce(content, F.lit(0))]
+    offset, epoch = (F.coalesce(name, F.lit(-1)) for name in ("offset", "epoch"))
+    return [F.col("origin"), offset, epoch, F.coalesce(content, F.lit(0))]
 
 
 def event_rows(lines: DataFrame) -> DataFrame:

@@ -363,7 +363,7 @@ _ANSWERS = (
             Column("from_offset", "bigint", "Offset of the record with which the interval began."),
             Column("to_offset", "bigint", "Offset of the record with which it ended."),
         ),
-        ("leadership_changes", "topics", "metadata_transactions"),
+        ("leadership_changes", "topics", "metadata_transactions", "raw_metadata"),
     ),
     TableSchema(
         "broker_states",
@@ -380,7 +380,7 @@ _ANSWERS = (
             _BROKER_EPOCH,
             Column("from_offset", "bigint", "Offset of the record with which the interval began."),
         ),
-        ("registrations", "fencing", "metadata_transactions"),
+        ("registrations", "fencing", "metadata_transactions", "raw_metadata"),
     ),
     TableSchema(
         "partition_unavailability",
@@ -493,6 +493,7 @@ _ANSWERS = (
             "config_changes",
             "reassignments",
             "registrations",
+            "metadata_transactions",
             "raw_metadata",
             "controller_epochs",
             "quorum_transitions",

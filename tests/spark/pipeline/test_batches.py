@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, timedelta
 from pathlib import Path
 from statistics import quantiles
@@ -11,6 +12,7 @@ from uuid import UUID
 
 import pytest
 
+from kraft.messages.begin_transaction_record import BeginTransactionRecord
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.fence_broker_record import FenceBrokerRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
@@ -24,13 +26,17 @@ from kraft.spark.pipeline.changes import changes
 from kraft.spark.pipeline.store import ParquetStore
 from kraft.spark.pipeline.tables import TABLES
 from tests.spark.killer import FILES, until_done
-from tests.spark.pipeline_rows import BEGIN, at, damaged, lines, metadata, row
+from tests.spark.pipeline_rows import BEGIN, Row, at, damaged, lines, metadata, row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 T = UUID(int=1000)
 BEGIN_MS = round(BEGIN.timestamp() * 1000)
+
+
+def setting(value: str) -> ConfigRecord:
+    return ConfigRecord(resource_type=2, resource_name="orders", name="retention.ms", value=value)
 
 
 LOG = [
@@ -42,11 +48,11 @@ LOG = [
     PartitionRecord(
         partition_id=0, topic_id=T, replicas=[1, 2], isr=[1, 2], leader=1, leader_epoch=0, partition_epoch=0
     ),
-    ConfigRecord(resource_type=2, resource_name="orders", name="retention.ms", value="5"),
+    setting("5"),
     FenceBrokerRecord(id=1, epoch=0),
     PartitionChangeRecord(partition_id=0, topic_id=T, isr=[2], leader=-1),
     PartitionChangeRecord(partition_id=0, topic_id=T, leader=2),
-    ConfigRecord(resource_type=2, resource_name="orders", name="retention.ms", value="6"),
+    setting("6"),
 ]
 
 
@@ -94,6 +100,29 @@ def test_a_batch_survives_a_kill_between_any_two_steps(
         ("setting set", "orders", "6", "5"),
         ("broker registered", "1", "A://h:9", None),
         ("setting set", "orders", "6", "6"),
+    ]
+
+
+UNCOMMITTED = [row(1, setting("3")), row(2, setting("lost")), row(3, BeginTransactionRecord()), row(4, setting("lost"))]
+COMMITTED = [row(2, setting("4"), epoch=3), row(3, setting("5"), epoch=3)]
+
+
+@pytest.mark.parametrize("batches", [(UNCOMMITTED, COMMITTED), (COMMITTED, UNCOMMITTED), ([*UNCOMMITTED, *COMMITTED],)])
+def test_a_committed_record_takes_the_place_of_an_uncommitted_one(
+    spark: SparkSession, tmp_path: Path, batches: Sequence[Sequence[Row]]
+) -> None:
+    """Raft, Leader Completeness: the leader of epoch 3 had all committed records, so those of epoch 1 at and behind its
+    first one are void. One of them began a metadata transaction.
+    """
+    pipeline = Pipeline(ParquetStore(spark, str(tmp_path)))
+    for number, batch in enumerate(batches):
+        pipeline.add("raw_metadata", f"backfill-00000{number}", raw.metadata_rows(metadata(spark, batch)))
+    pipeline.answer(names=("changes",))
+    changed = pipeline.store.read(TABLES["changes"]).orderBy("offset").collect()
+    assert [(each["offset"], each["value"], each["old_value"]) for each in changed] == [
+        (1, "3", None),
+        (2, "4", "3"),
+        (3, "5", "4"),
     ]
 
 
