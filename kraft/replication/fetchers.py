@@ -35,6 +35,7 @@ from kraft.replication.replicas import Replicas
 from kraft.replication.throttle import REST_S, Throttle
 from kraft.rpc.client import Connect, Connection, Disconnected
 from kraft.storage.checkpoint import LOG_START_OFFSET
+from kraft.storage.index import fits_index
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.varint import Buffer
 from kraft.world.clock import Clock
@@ -422,6 +423,9 @@ def _pieces(records: Buffer, leader_epoch: int) -> Iterator[_Piece]:
         check_batch(records, position, header)
         if header.leader_epoch > leader_epoch:
             raise CorruptBatch(f"batch of epoch {header.leader_epoch} from the leader of {leader_epoch}")
+        if position > start and not fits_index(header.last_offset, base_offset):  # it needs a segment of its own
+            yield _Piece(base_offset, end_offset, memoryview(records)[start:end], cost)
+            start, cost = end, 0
         if position == start:
             base_offset = header.base_offset
         end, end_offset = position + header.size, header.next_offset

@@ -125,7 +125,7 @@ class Cleaning:
                 for segment in old:
                     transactions.enter(number, segment.base_offset, segment.next_offset)
                     number += 1
-                    self._copy(segment, new, offsets, transactions, now_ms, pace)
+                    self._copy(segment, new, offsets, end, transactions, now_ms, pace)
                 _finish(new, old[-1])
                 groups.append(SegmentGroup(old, new))
             return Cleaned(end, tuple(groups))
@@ -172,10 +172,12 @@ class Cleaning:
         old: Segment,
         new: Segment,
         offsets: dict[bytes, int],
+        end: int,
         transactions: PassedTransactions,
         now_ms: int,
         pace: _Pace,
     ) -> None:
+        """Copy what is kept of ``old`` to ``new``. The map ``offsets`` ends at ``end``, perhaps inside of ``old``."""
         end_ms = now_ms + self.config.delete_retention_ms
         # Kafka's sum overflows then, which is no horizon either: tombstones stay for ever.
         expires_ms = end_ms if end_ms <= LONG_MAX else None
@@ -191,7 +193,7 @@ class Cleaning:
             elif transactions.pass_batch(header):
                 kept = []
             else:
-                kept = [record for record in pace.through(records) if _is_kept(record, header, offsets, now_ms)]
+                kept = [record for record in pace.through(records) if _is_kept(record, header, offsets, end, now_ms)]
                 if horizon_ms is None and any(record.value is None for record in kept):
                     horizon_ms = expires_ms
             if not kept and not self._is_last_of_producer(header):
@@ -263,7 +265,9 @@ def _passed(
     return records, is_needless
 
 
-def _is_kept(record: Record, header: BatchHeader, offsets: dict[bytes, int], now_ms: int) -> bool:
+def _is_kept(record: Record, header: BatchHeader, offsets: dict[bytes, int], end: int, now_ms: int) -> bool:
+    if record.offset >= end:
+        return True  # a tombstone that is not in the map would go before the values that it deletes
     if record.key is None or record.offset < offsets.get(_digest(record.key), -1):
         return False
     horizon_ms = header.delete_horizon_ms

@@ -160,7 +160,7 @@ class Log:
         if last_stop is LastStop.POWER_LOST:
             # A snapshot may outlive the index entries of the transactions before it. Both come from the log again.
             self._snapshots.forget_beyond(self.segments.forget_aborted(self.recovery_point))
-        self.producers = self._snapshots.recover(self.segments, self.log_start_offset, self.log_end_offset, now_ms)
+        self.producers = self._snapshots.recover(self.segments, self.log_end_offset, now_ms)
         self._snapshots.keep_only({segment.base_offset for segment in self.segments})
         self.topic_id = partition_metadata.read_topic_id(self.directory)
         self.has_unsynced_id = self.topic_id is not None and not self.log_end_offset
@@ -205,7 +205,8 @@ class Log:
     ) -> None:
         """Write the bytes of the next ``append_as_leader`` with the same arguments, in pieces, while other tasks run.
 
-        No reader and no start sees them before that append. Another append meanwhile removes them.
+        No reader sees them before that append; a start after a kill may keep whole batches of them. Another append
+        meanwhile removes them.
         """
         batches, _, _ = self._stamped(buffer, headers, leader_epoch, now_ms)
         await self._write_ahead(buffer, batches, self.log_end_offset, now_ms)
@@ -312,7 +313,9 @@ class Log:
             self._snapshots.forget_beyond(base_offset)
             return self.roll(base_offset)
         active = self.segments[-1]
-        if active.size and self._must_roll(active, len(buffer), batches, now_ms):
+        # Compaction moves no log start, so the first batch of a new replica may be far beyond its empty segment.
+        fits = fits_index(batches[-1].last_offset, active.base_offset)
+        if not fits or (active.size and self._must_roll(active, len(buffer), batches, now_ms)):
             active = self.roll(base_offset)
         return active
 
@@ -341,9 +344,7 @@ class Log:
         max_timestamp = max(map(_max_timestamp_of, batches))
         if active.age_ms(now_ms, max_timestamp) > roll_ms(config, self._roll_jitter_ms):
             return True
-        return active.is_index_full(config.segment_index_bytes) or not fits_index(
-            batches[-1].last_offset, active.base_offset
-        )
+        return active.is_index_full(config.segment_index_bytes)
 
     def _remember(
         self, buffer: Buffer, with_producer: list[tuple[int, BatchHeader]], now_ms: int, batches: int
@@ -444,7 +445,7 @@ class Log:
         self.recovery_point = min(self.recovery_point, self.log_end_offset)
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
         try:
-            self.producers = self._snapshots.recover(self.segments, self.log_start_offset, self.log_end_offset, now_ms)
+            self.producers = self._snapshots.recover(self.segments, self.log_end_offset, now_ms)
         except CorruptLog as damage:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(damage)) from damage
         # Last, because a full disk refuses it. The caller truncates again, and then only the epochs are left.

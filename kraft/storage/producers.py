@@ -44,11 +44,15 @@ class ProducerSnapshots:
         """The offset of the newest snapshot. None is needed at offset 0."""
         self._batches = 0
 
-    def recover(self, segments: Segments, start_offset: int, end_offset: int, now_ms: int) -> ProducerStates:
-        """Return the producers of the batches from ``start_offset`` to ``end_offset``. Raises CorruptLog."""
-        states, offset = self._load(end_offset)
+    def recover(self, segments: Segments, end_offset: int, now_ms: int) -> ProducerStates:
+        """Return the producers of the batches of ``segments``, which end at ``end_offset``. Raises CorruptLog.
+
+        The start of the log does not matter: a marker below it has ended its transaction.
+        """
+        first = segments[0].base_offset
+        states, offset = self._load(first, end_offset)
         self._newest = offset
-        for segment, position, header in segments.batches_from(max(offset, start_offset)):
+        for segment, position, header in segments.batches_from(max(offset, first)):
             if header.producer_id == NO_PRODUCER_ID:
                 continue
             if not header.is_control:
@@ -67,14 +71,15 @@ class ProducerSnapshots:
             if each > offset:
                 self._remove(each)
 
-    def _load(self, end_offset: int) -> tuple[ProducerStates, int]:
-        """Return the newest undamaged state at or below ``end_offset`` and the offset from which to replay.
+    def _load(self, first_offset: int, end_offset: int) -> tuple[ProducerStates, int]:
+        """Return the newest undamaged state from ``first_offset`` to ``end_offset``, and the offset to replay from.
 
-        Deletes damaged snapshots and those beyond ``end_offset``, whose batches were truncated.
+        Deletes damaged snapshots, those beyond ``end_offset``, whose batches were truncated, and those below
+        ``first_offset``, after which batches are missing.
         """
         self._interim = None
         for offset in sorted(self.offsets(), reverse=True):
-            if offset <= end_offset:
+            if first_offset <= offset <= end_offset:
                 with (
                     contextlib.suppress(CorruptSnapshot),
                     open(self._path(offset), "rb", opener=open_for_reading) as file,

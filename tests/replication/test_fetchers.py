@@ -252,6 +252,18 @@ async def test_a_change_of_the_partition_between_two_slices_ends_the_append(
         assert broker.partition.log.log_end_offset in (1, 3)
 
 
+async def test_batches_of_one_response_that_no_index_holds_together_get_segments_of_their_own(tmp_path: Path) -> None:
+    """A compacted log may have so few records left. An index has 31 bits for an offset."""
+    offsets = [5, 2**31, 2**31 + 6, 2**40]
+    leader = Leader()
+    leader.say(PartitionData(records=b"".join(batches(offset, b"x") for offset in offsets)))
+    async with following(tmp_path, leader) as broker:
+        await until(lambda: len(leader.asked) >= 2)
+        log = broker.partition.log
+        assert leader.last.fetch_offset == log.log_end_offset == 2**40 + 1
+        assert [segment.base_offset for segment in log.segments] == [0, 5, 2**31 + 6, 2**40]
+
+
 async def test_a_truncated_batch_is_fetched_again(tmp_path: Path) -> None:
     """A leader sends as many bytes as the request allows, and may end inside a batch."""
     leader = Leader()

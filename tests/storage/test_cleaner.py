@@ -181,6 +181,26 @@ def test_a_full_map_ends_the_round_early(tmp_path: Path, monkeypatch: pytest.Mon
     log.close()
 
 
+def test_a_tombstone_beyond_a_full_map_outlives_the_values_that_it_deletes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``Cleaner.shouldRetainRecord`` keeps a record beyond the map's latest offset. Else the deleted key is back."""
+    monkeypatch.setattr("kraft.storage.cleaner._MAX_KEYS", 2)
+    log = open_log(tmp_path, config(cleanup_policy="compact", delete_retention_ms=0))
+    _produce(log, [(b"deleted", b"v")])
+    log.roll()
+    for key in (b"1", b"2", b"3", b"4", b"5"):
+        _produce(log, [(key, b"v")])
+    _produce(log, [(b"deleted", None)])
+    log.roll()
+    end = 0
+    for now_ms in range(2000, 2010):
+        end = _compact(log, end, now_ms)
+    assert end == log.segments.active.base_offset
+    assert b"deleted" not in [key for _, key, value in _content(log) if value is not None]
+    log.close()
+
+
 @pytest.mark.parametrize("batch_size", [1, 4 * RECORDS_PER_SLICE])
 def test_a_compaction_lets_go_of_the_interpreter_after_each_slice(tmp_path: Path, batch_size: int) -> None:
     """Otherwise each system call of the event loop waits 5 ms for the cleaner's thread."""

@@ -88,6 +88,25 @@ def test_a_follower_keeps_offsets_epochs_and_gaps(tmp_path: Path) -> None:
     assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
+@pytest.mark.parametrize("stop", [LastStop.CLEAN, LastStop.KILLED, LastStop.POWER_LOST])
+def test_the_first_batch_of_a_new_replica_may_be_far_from_its_start(tmp_path: Path, stop: LastStop) -> None:
+    """Compaction moves no log start. ``LogSegment.shouldRoll``: an offset that the index cannot hold begins a segment,
+    also after an empty one.
+    """
+    log = open_log(tmp_path, config(index_interval_bytes=0))
+    offsets = [2**31 + 7, 2**31 + 8, 2**33]
+    for offset in offsets:
+        buffer = batch([b"%d" % offset])
+        stamp(buffer, 0, offset, 0)
+        log.append_as_follower(buffer, 0)
+    log.roll()
+    log.close() if stop is LastStop.CLEAN else log.abandon()
+    log = open_log(tmp_path, config(index_interval_bytes=0), last_stop=stop)
+    assert (log.log_start_offset, log.log_end_offset) == (0, 2**33 + 1)
+    assert [header.base_offset for header, _ in batches(log)] == offsets
+    assert log.read(2**31 + 8, EVERYTHING, log.log_end_offset).length
+
+
 def test_checked_batches_are_appended_like_unchecked_ones(tmp_path: Path) -> None:
     """The files are the same, whether the log parses the headers or the caller has done it."""
     logs = []

@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kraft.records.control import EndTransactionMarker
 from kraft.storage.creation import create_file
 from kraft.storage.directory import LastStop
 from kraft.storage.errors import CorruptLog
-from kraft.storage.log import Log
+from kraft.storage.log import Log, remove_files
 from tests.storage.logs import NAME, append, batch, config, files, open_log, values
 
 LOG = f"{NAME}/00000000000000000000.log"
@@ -308,6 +309,48 @@ def test_damaged_producer_snapshots_mean_a_longer_replay(tmp_path: Path) -> None
             (tmp_path / NAME / name).write_bytes(b"garbage")
     log = open_log(tmp_path, config(segment_bytes=200))
     assert log.producers.entries()[0].batches[-1] == expected
+
+
+def test_a_transaction_whose_marker_was_deleted_is_not_open_after_a_kill(tmp_path: Path) -> None:
+    """A snapshot has the open transaction. DeleteRecords passed its marker, which still is in the segment. Else no
+    read_committed reader would ever pass the start.
+    """
+    log = open_log(tmp_path, config())
+    append(log, batch([b"x"], producer_id=7, producer_epoch=0, base_sequence=0, transactional=True))
+    log.roll()
+    append(log, EndTransactionMarker(committed=True, coordinator_epoch=0).batch(7, 0, 1000))
+    append(log, batch([b"y"], producer_id=7, producer_epoch=0, base_sequence=1))
+    log.delete_records(3)
+    append(log, batch([b"z"]))
+    expected = log.producers.entries()
+    log.abandon()
+    log = open_log(tmp_path, config(), last_stop=LastStop.KILLED, start=3)
+    log.producers.high_watermark_advanced(log.log_end_offset)
+    assert log.producers.last_stable_offset(log.log_end_offset) == 4
+    assert [(each.producer_id, each.batches[-1]) for each in log.producers.entries()] == [
+        (each.producer_id, each.batches[-1]) for each in expected
+    ]
+    log.close()
+
+
+def test_a_producer_snapshot_before_deleted_batches_is_not_used(tmp_path: Path) -> None:
+    """``ProducerStateManager.truncateAndReload`` takes no snapshot from below the start. A kill left this one."""
+    log = open_log(tmp_path, config())
+    append(log, batch([b"x"], producer_id=7, producer_epoch=0, base_sequence=0, transactional=True))
+    log.roll()
+    append(log, EndTransactionMarker(committed=True, coordinator_epoch=0).batch(7, 0, 1000))
+    log.roll()
+    append(log, batch([b"y"]))
+    log.delete_records(2)
+    left = tmp_path / NAME / f"{1:020}.snapshot"
+    data = left.read_bytes()
+    remove_files(log.delete_old_segments(0, log.log_end_offset))
+    log.abandon()
+    left.write_bytes(data)
+    (tmp_path / NAME / f"{2:020}.snapshot").write_bytes(b"garbage")
+    log = open_log(tmp_path, config(), last_stop=LastStop.KILLED, start=2)
+    assert not log.producers.entries()
+    log.close()
 
 
 @pytest.mark.parametrize("epochs", ["0\n2\n0 0\n3 2\n", "damaged"])
