@@ -71,6 +71,10 @@ def command(
         resumed = group if offset is None else None
         committed = {} if resumed is None else (await committed_offsets(cluster, resumed)).get(topic, {})
         await consumer.start(start, partitions=None if partition is None else [partition], positions=committed)
+        if group is not None:  # a position at the end counts as well: the next run continues there
+            begun = {index: at for index, at in consumer.positions.items() if committed.get(index) != at}
+            if begun:
+                await commit_offsets(cluster, group, topic, begun)
         last_s = trio.current_time()
         while printer.count < left and (idle_s := trio.current_time() - last_s) < idle_timeout_s:
             found = await consumer.poll(min(POLL_S, idle_timeout_s - idle_s), left - printer.count)

@@ -34,7 +34,7 @@ R = TypeVar("R", ControlPlaneResult, GenerationsResult)
 SOFTWARE = {"kraft": KRAFT, "apache": APACHE}
 COMBINATIONS = ((KRAFT, ZOOKEEPER), (KRAFT, QUORUM), (APACHE, ZOOKEEPER), (APACHE, QUORUM))
 MAX_PARTITIONS = 1_000_000
-_EXPLAINED = (CannotStart, GaveUp, KafkaError, OSError, KaleidoMissing, PlotlyMissing)
+_EXPLAINED = (CannotStart, GaveUp, KafkaError, OSError, trio.TooSlowError, KaleidoMissing, PlotlyMissing)
 
 
 def _software(ctx: click.Context, parameter: click.Parameter, value: str) -> list[str]:
@@ -170,19 +170,26 @@ def generations_command(
 
 @contextmanager
 def _one_line() -> Iterator[None]:
-    """Turn an error that a user can correct into one line. Raises click.ClickException."""
+    """Turn an error that a user can correct into one line. Raises click.ClickException; click.Abort for Ctrl-C."""
     try:
         yield
     except _EXPLAINED as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(_text(error)) from error
     except BaseExceptionGroup as group:
+        if group.subgroup(KeyboardInterrupt) is not None:
+            raise click.Abort from None
         known = group.subgroup(_EXPLAINED)
         if known is None:
             raise
         first: BaseException = known
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
-        raise click.ClickException(str(first)) from group
+        raise click.ClickException(_text(first)) from group
+
+
+def _text(error: BaseException) -> str:
+    is_late = isinstance(error, trio.TooSlowError)
+    return "The cluster did not take a step of the experiment in time" if is_late else str(error)
 
 
 def _recorded(file: TextIO, kind: type[R]) -> R:

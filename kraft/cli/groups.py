@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 
 import attrs
 import click
 
 from kraft.cli.options import bootstrap_option, json_option, report_refused, run
 from kraft.cli.output import print_columns, print_json
-from kraft.client.cluster import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Cluster, check
+from kraft.client.cluster import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TIMEOUT_S, Cluster, check
 from kraft.client.groups import SHARE, GroupDescription, MemberDescription, describe_group, share_group_offsets
 from kraft.client.offsets import commit_offsets, committed_offsets
+from kraft.client.retry import retried
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.records.batch import MAX_OFFSET
@@ -29,7 +31,7 @@ def command() -> None:
 def list_command(bootstrap: str, as_json: bool) -> None:
     """Print all groups of the cluster, with their types and states."""
 
-    async def operate(cluster: Cluster) -> list[dict[str, str]]:
+    async def attempt(cluster: Cluster) -> list[dict[str, str]]:
         groups = {}
         for broker in await cluster.brokers():
             response = await cluster.request(ListGroupsRequest(), broker)
@@ -42,6 +44,9 @@ def list_command(bootstrap: str, as_json: bool) -> None:
                     "protocol_type": group.protocol_type,
                 }
         return [groups[name] for name in sorted(groups)]
+
+    async def operate(cluster: Cluster) -> list[dict[str, str]]:
+        return await retried(partial(attempt, cluster), "the list of groups", TIMEOUT_S)  # a coordinator may be loading
 
     groups = run(bootstrap, operate)
     if as_json:
@@ -133,7 +138,12 @@ def delete_command(groups: tuple[str, ...], bootstrap: str) -> None:
 @click.option("--partition", type=click.IntRange(0), help="Only this partition.")
 @click.option("--to-earliest", "target", flag_value=EARLIEST_TIMESTAMP, type=int, help="Read all records again.")
 @click.option("--to-latest", "target", flag_value=LATEST_TIMESTAMP, type=int, help="Read only new records.")
-@click.option("--to-offset", "offset", type=click.IntRange(0, MAX_OFFSET), help="Continue at this offset.")
+@click.option(
+    "--to-offset",
+    "offset",
+    type=click.IntRange(0, MAX_OFFSET),
+    help="Continue at this offset; in a partition that does not have it, at the nearest one.",
+)
 @click.option("--dry-run", is_flag=True, help="Show the new offsets, and commit nothing.")
 def reset_offsets_command(
     group: str,
@@ -154,10 +164,16 @@ def reset_offsets_command(
         if partition is not None and partition not in partitions:
             raise click.ClickException(f"Topic {topic} has no partition {partition}")
         chosen = partitions if partition is None else [partition]
-        if target is None:
-            offsets = dict.fromkeys(chosen, offset or 0)
-        else:
+        if target is not None:
             offsets = await cluster.offsets(topic, dict.fromkeys(chosen, target))
+        else:
+            assert offset is not None
+            first = await cluster.offsets(topic, dict.fromkeys(chosen, EARLIEST_TIMESTAMP))
+            last = await cluster.offsets(topic, dict.fromkeys(chosen, LATEST_TIMESTAMP))
+            offsets = {index: min(max(offset, first[index]), last[index]) for index in chosen}
+            for index in (index for index in chosen if offsets[index] != offset):
+                text = f"Offset {offset} is not in {topic}-{index}, which has {first[index]} to {last[index]}."
+                click.echo(f"{text} The new offset is {offsets[index]}.", err=True)
         if not dry_run:
             await commit_offsets(cluster, group, topic, offsets)
         return offsets

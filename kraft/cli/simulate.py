@@ -82,7 +82,7 @@ def command(
     if seed is not None:
         if figures is not None or master is not None or expected is not None:
             raise click.UsageError("--json, --spark and --expect-trace go with --seeds.")
-        return _replay(seed, trace, make_small, None if plan is None else plan.read())
+        return _replay(seed, trace, make_small, plan)
     if trace or make_small or plan is not None:
         raise click.UsageError("--trace, --shrink and --plan go with --seed.")
     if into is not None and master is None:
@@ -103,11 +103,11 @@ def _parse_range(text: str) -> range:
     return range(int(first), int(last))
 
 
-def _replay(seed: int, trace: bool, make_small: bool, plan_text: str | None) -> int:
+def _replay(seed: int, trace: bool, make_small: bool, file: TextIO | None) -> int:
     knobs = draw_knobs(seed)
     try:
-        plan = draw_plan(seed, knobs) if plan_text is None else plan_from_json(plan_text)
-    except (ValueError, TypeError) as error:
+        plan = draw_plan(seed, knobs) if file is None else plan_from_json(file.read())
+    except (ValueError, TypeError, RecursionError) as error:
         raise click.BadParameter(f"invalid plan: {error}", param_hint="--plan") from None
     say = partial(click.echo, err=make_small)  # stdout holds only the plan, which may go to a file
     result = run_seed(seed, plan, trace=say if trace else None)

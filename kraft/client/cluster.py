@@ -79,9 +79,15 @@ def check(code: int, message: str | None = None) -> None:
 
 @asynccontextmanager
 async def open_cluster(
-    bootstrap: str, client_id: str = "kraft", *, retry_timeout_s: float = 0.0, dial: Dial = dial_by_tcp
+    bootstrap: str | Sequence[Address],
+    client_id: str = "kraft",
+    *,
+    retry_timeout_s: float = 0.0,
+    dial: Dial = dial_by_tcp,
 ) -> AsyncIterator[Cluster]:
-    """Connect to the first server of ``bootstrap`` (``host:port,…``) that responds. Close all connections at the end.
+    """Connect to the first server of ``bootstrap`` that responds. Close all connections at the end.
+
+    ``bootstrap`` is ``host:port,…``, or a sequence of hosts and ports.
 
     If no server responds, try again for ``retry_timeout_s``.
 
@@ -90,11 +96,7 @@ async def open_cluster(
         ClusterUnreachable: no server responded.
         GaveUp: the same, after ``retry_timeout_s``.
     """
-    addresses = list(filter(None, map(str.strip, bootstrap.split(","))))
-    if not addresses:
-        invalid("bootstrap.servers", bootstrap, "Value must name a server, as host:port")
-    servers = [parse_host_port("bootstrap.servers", text, "Value must be host:port") for text in addresses]
-    cluster = Cluster(servers, client_id, dial)
+    cluster = Cluster(_parsed(bootstrap) if isinstance(bootstrap, str) else bootstrap, client_id, dial)
     try:
         if retry_timeout_s:
             await retried(cluster.any_connection, "connection to the cluster", retry_timeout_s)
@@ -103,6 +105,13 @@ async def open_cluster(
         yield cluster
     finally:
         cluster.close()
+
+
+def _parsed(bootstrap: str) -> list[Address]:
+    addresses = list(filter(None, map(str.strip, bootstrap.split(","))))
+    if not addresses:
+        invalid("bootstrap.servers", bootstrap, "Value must name a server, as host:port")
+    return [parse_host_port("bootstrap.servers", text, "Value must be host:port") for text in addresses]
 
 
 class Cluster:

@@ -144,7 +144,9 @@ class ReplicationSettings:
     )
     controlled_shutdown_enable: bool = boolean(True, "Move leaders away before the broker stops.")
     controlled_shutdown_max_retries: int = integer(
-        3, "How often a controlled shutdown is tried again. Only with ZooKeeper: else it is one, for at most 10 s."
+        3,
+        "How often a controlled shutdown is tried again. Only with ZooKeeper: else it is one, for at most 10 s, that "
+        "ends with the first failed heartbeat.",
     )
     controlled_shutdown_retry_backoff_ms: int = long(5000, "The pause between those tries. Only with ZooKeeper.")
 

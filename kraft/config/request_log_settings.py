@@ -30,7 +30,8 @@ class RequestLogSettings:
     )
     kraft_request_log_sample: float = double(
         0.01,
-        "The fraction of the data plane's requests that is written, of each API; the first of each is always written.",
+        "The fraction of the data plane's requests that is written, of each API. Unless it is 0, the first of each is "
+        "always written.",
         limit=between(0, 1),
         importance=Importance.LOW,
     )

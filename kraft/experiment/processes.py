@@ -124,8 +124,8 @@ class NodeProcess:
         Raises:
             CannotStart: it ended, or was not ready within ``READY_TIMEOUT_S``.
         """
-        await self.start()
         try:
+            await self.start()
             yield self
         finally:
             with trio.move_on_after(STOP_TIMEOUT_S + 10, shield=True):

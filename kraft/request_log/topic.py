@@ -13,10 +13,9 @@ from contextlib import asynccontextmanager
 import attrs
 import trio
 
-from kraft.client.cluster import TIMEOUT_MS, Cluster, check, open_cluster
+from kraft.client.cluster import TIMEOUT_MS, Address, Cluster, check, open_cluster
 from kraft.client.producer import Producer
 from kraft.client.retry import ClusterUnreachable, GaveUp, reason
-from kraft.config.listeners import address
 from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.metadata.image import Broker, Image
 from kraft.records.compression import Compression
@@ -107,7 +106,7 @@ class TopicWriter:
     @asynccontextmanager
     async def _producer(self) -> AsyncIterator[Producer]:
         """Connect to the brokers and find the topic. Raises any of _FAILURES."""
-        servers = ",".join(self._addresses())
+        servers = list(self._addresses())
         if not servers:
             raise ClusterUnreachable("no broker is active")
         async with open_cluster(servers, CLIENT_ID, dial=self._dial) as cluster:
@@ -121,11 +120,11 @@ class TopicWriter:
     def _brokers(self) -> list[Broker]:
         return [broker for broker in self._image().brokers.values() if broker.active]
 
-    def _addresses(self) -> Iterator[str]:
+    def _addresses(self) -> Iterator[Address]:
         for broker in self._brokers():
             endpoint = broker.endpoint(self._listener) if self._listener else next(iter(broker.endpoints), None)
             if endpoint is not None:
-                yield address(endpoint.host, endpoint.port)
+                yield endpoint.host, endpoint.port
 
     async def _find_topic(self, cluster: Cluster) -> None:
         """Create the topic if it does not exist. Raises KafkaError."""

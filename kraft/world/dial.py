@@ -14,9 +14,13 @@ Dial = Callable[[str, int], Awaitable[Transport]]
 
 
 async def dial_by_tcp(host: str, port: int) -> Transport:
-    """Connect to the first of the host's addresses that accepts. Raises OSError if none does."""
+    """Connect to the first of the host's addresses that accepts. Raises OSError if none does, or if there is none."""
     failure: OSError = OSError(f"{host} has no address")
-    for family, kind, protocol, _, address in await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+    try:
+        found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # a label that is empty or too long: another node may register any host
+        raise failure from error
+    for family, kind, protocol, _, address in found:
         sock = socket.socket(family, kind, protocol)
         try:
             sock.setblocking(False)

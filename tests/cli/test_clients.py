@@ -152,12 +152,24 @@ def test_a_group_is_resumed_described_moved_and_deleted(run: Run, topic: str, na
     dry = run("groups", "reset-offsets", group, "--topic", topic, "--to-offset", "1", "--partition", "0", "--dry-run")
     assert dry.output.splitlines()[1].split() == [topic, "0", "1"]
     assert run(*consume, "--timeout", "0.1").output == ""
+    beyond = run("groups", "reset-offsets", group, "--topic", topic, "--to-offset", "2")
+    assert [line.split() for line in beyond.stdout.splitlines()[1:]] == [[topic, "0", "2"], [topic, "1", "0"]]
+    assert f"Offset 2 is not in {topic}-1, which has 0 to 0. The new offset is 0." in beyond.stderr
     run("groups", "reset-offsets", group, "--topic", topic, "--to-earliest")
     assert run(*consume, "--max-messages", "3").output == "a\nb\nc\n"
     assert run("groups", "delete", group).output == f"Deleted group {group}.\n"
     gone = run("groups", "describe", group)
     assert gone.exit_code == 1
     assert "Error: " in gone.output
+
+
+def test_a_group_continues_where_a_run_without_records_ended(run: Run, topic: str, name: str) -> None:
+    """As console-consumer's, the first run commits its positions, although it printed nothing."""
+    run("produce", topic, "--partition", "0", text="old\n")
+    consume = ("consume", topic, "--group", f"{name}-group", "--timeout")
+    assert run(*consume, "0.1").output == ""
+    run("produce", topic, "--partition", "0", text="a\nb\n")
+    assert run(*consume, "5", "--max-messages", "2").output == "a\nb\n"
 
 
 @pytest.mark.parametrize(("offset", "expected"), [("1", "b\n"), ("earliest", "a\n")])

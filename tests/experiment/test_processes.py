@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import trio
 
 from kraft.experiment.processes import LOG4J, CannotStart, NodeProcess, java
 from kraft.story.experiments.control_plane import CONTROLLER_REQUESTS
+from tests.support.eventually import until
 
 READY = re.compile(rb"^ready", re.MULTILINE)
 WAIT = "import time; print('ready', flush=True); time.sleep(600)"
@@ -31,6 +33,21 @@ async def test_a_process_that_ends_before_it_is_ready_says_why(tmp_path: Path) -
     with pytest.raises(CannotStart, match=r"the node did not become ready:\n.*no such setting"):
         async with program(tmp_path, "raise SystemExit('no such setting')").running():
             pytest.fail("it never was ready")
+
+
+async def test_a_process_does_not_outlive_a_cancelled_start(tmp_path: Path) -> None:
+    """Ctrl-C, or a node beside it that cannot start: in its own session no signal of the terminal would end it."""
+    process = program(tmp_path, "import time; print('loading', flush=True); time.sleep(600)")
+    async with trio.open_nursery() as nursery:
+
+        async def start() -> None:
+            async with process.running():
+                pytest.fail("it never was ready")
+
+        nursery.start_soon(start)
+        await until(lambda: process.output.exists() and b"loading" in process.output.read_bytes(), 60)
+        nursery.cancel_scope.cancel()
+    assert not process.is_running
 
 
 async def test_the_output_of_an_earlier_start_does_not_count(tmp_path: Path) -> None:

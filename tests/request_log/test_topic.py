@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 import trio
 
@@ -20,6 +21,8 @@ from kraft.request_log import topic as request_topic
 from kraft.request_log.lines import CLIENT_ID, RequestLines, Taken
 from kraft.rpc.trace import RequestCompleted
 from kraft.wire.errors import KafkaError
+from kraft.world.dial import dial_by_tcp
+from tests.support.eventually import until
 from tests.support.nodes import Running, node_in
 
 NAME = "__kraft_request_log"
@@ -68,6 +71,20 @@ async def test_the_topic_has_the_lines_from_the_start_of_the_node(tmp_path: Path
     assert [line["seq"] for _, line in found] == list(range(len(found)))
     assert found[0][1]["kind"] == "start"
     assert {"transition", "request"} <= {line["kind"] for _, line in found}
+
+
+async def test_a_broker_with_an_odd_address_is_passed_over(tmp_path: Path) -> None:
+    """A listener of Apache Kafka accepts ``PLAINTEXT://10.0.0.5:9092:9092``. Such a name has no address."""
+    async with node_in(tmp_path, TOPIC) as running:
+        broker = running.node.parts.metadata.image.brokers[1]
+        odd = attrs.evolve(broker, id=0, endpoints=(attrs.evolve(broker.endpoints[0], host="10.0.0.5:9092,x"),))
+        image = attrs.evolve(running.node.parts.metadata.image, brokers={0: odd, 1: broker})
+        topic = request_topic.LogTopic("elsewhere", 1, 2**20)
+        writer = request_topic.TopicWriter(topic, 1, lambda: image, None, dial_by_tcp)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(writer.run, RequestLines(1, lambda: 0))
+            await until(lambda: running.node.parts.metadata.image.topic("elsewhere") is not None, DEADLINE_S)
+            nursery.cancel_scope.cancel()
 
 
 async def test_the_log_does_not_log_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
