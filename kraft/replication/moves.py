@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import attrs
@@ -154,15 +155,25 @@ class DirectoryMoves:
                 future.flushed(flush)
                 async with partition.appending():
                     is_done = self._goes_on(move) and self._complete(move, future)
+        except trio.Cancelled:
+            future.abandon()  # under its name, by which the next start begins the move again
+            raise
         finally:
             partition.is_moving = False
             if not future.is_closed:
                 future.abandon()
-                self.replicas.retired.append(future.directory)
+                self._retire(move, future)
         if is_done:
             await self.replicas.checkpoints.forget_deleted()
             logger.info("%s is in %s", partition.name, move.directory.path)
             self.replicas.note_directory(partition)
+
+    def _retire(self, move: DirectoryMove, future: Log) -> None:
+        """Take away the name by which the next start would begin the move again, and delete the copy soon."""
+        path = future.directory
+        with suppress(OSError):  # of a failed disk
+            path = move.directory.retire_partition(os.path.basename(path), self.replicas.world.new_uuid())
+        self.replicas.retired.append(path)
 
     def _goes_on(self, move: DirectoryMove) -> bool:
         return move.is_wanted and self.replicas.holds(move.partition)

@@ -126,6 +126,12 @@ class Moving:
                 file.truncate(position)
         return segment.path
 
+    def assert_copy_is_retired(self) -> None:
+        """The copy has no name by which the next start would begin the move again."""
+        [path] = self.replicas.retired
+        assert os.listdir(self.target).count(os.path.basename(path)) == 1
+        assert path.endswith("-delete")
+
     async def finish(self) -> None:
         """Run the moves until none is left."""
         with trio.fail_after(LIMIT_S):
@@ -313,6 +319,16 @@ async def test_a_move_back_ends_the_move(one: Moving) -> None:
     assert one.partition.log is log
 
 
+async def test_a_move_back_ends_the_move_for_the_next_start_too(one: Moving) -> None:
+    """LogManager.asyncDelete renames the copy at once."""
+    one.append(b"0")
+    one.move()
+    move = one.moves.copies[one.partition]
+    move.is_wanted = False
+    await one.finish()
+    one.assert_copy_is_retired()
+
+
 async def test_a_deleted_partition_ends_the_move(one: Moving) -> None:
     one.append(b"0")
     one.move()
@@ -320,7 +336,7 @@ async def test_a_deleted_partition_ends_the_move(one: Moving) -> None:
     del one.replicas.partitions[TOPIC]
     await one.finish()
     assert move.future is not None
-    assert one.replicas.retired == [move.future.directory]
+    one.assert_copy_is_retired()
 
 
 async def test_compaction_waits_for_a_move(one: Moving) -> None:
@@ -413,7 +429,7 @@ async def test_a_damaged_log_stays_where_it_is(
     assert one.partition.log is log
     assert not log.is_closed
     assert move.future is not None
-    assert one.replicas.retired == [move.future.directory]
+    one.assert_copy_is_retired()
     (line,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert re.search(
         f"^{TOPIC}-0 stays in {log.directory}: .*{path}: damaged (at|near) offset {number}: ({reason})$", line
