@@ -71,9 +71,15 @@ async def _described(
         for asked in wanted.topics:
             named.setdefault(asked.topic_name, {}).update(dict.fromkeys(asked.partitions))
     ids = {name: image.topic_ids.get(name, _NO_TOPIC) for name in named}
-    partitions = [(ids[name], index) for name in named if ids[name] != _NO_TOPIC for index in named[name]]
-    if partitions and not wanted.group_id:
+    if not wanted.group_id and any(named[name] for name in named if ids[name] != _NO_TOPIC):
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+    partitions = []
+    for name, indexes in named.items():
+        existing = image.topics[ids[name]].partitions if ids[name] in image.topics else {}
+        for index in indexes:
+            if index in existing:
+                partitions.append((ids[name], index))
+            await slices.spend()
     offsets = await broker.coordinators.share_offsets.of(wanted.group_id, partitions)
     described = DescribeShareGroupOffsetsResponseGroup(group_id=wanted.group_id)
     for name, indexes in named.items():

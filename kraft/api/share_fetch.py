@@ -30,6 +30,7 @@ from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.api.share_requests import RENEWALS_VERSION, Acknowledgements, lock_timeout_ms, member_of, note_leader
 from kraft.broker.share.partition import Acquisition, SharePartition
 from kraft.broker.share.session import FINAL_EPOCH, INITIAL_EPOCH, SessionKey, SharedPartition, ShareSession
+from kraft.config.group import group_value
 from kraft.coordination.share_partitions import LedSharePartition
 from kraft.coordinator.share.state import SharePartitionKey
 from kraft.messages.registry import ApiKey
@@ -253,7 +254,7 @@ class _SharePoll:
     @property
     def _is_committed(self) -> bool:
         config = self.broker.coordinators.shares.group_config(self.member[0])
-        return config.get("share.isolation.level", "read_uncommitted") == "read_committed"
+        return bool(group_value(config, "share.isolation.level") == "read_committed")
 
     async def _acquire(self) -> None:
         most = min(self.message.max_bytes, self.broker.config.network.fetch_max_bytes)

@@ -13,6 +13,7 @@ from kraft.api.context import BrokerContext
 from kraft.broker.share.partition import RENEW, Acknowledgement
 from kraft.broker.share.session import SessionKey, SharedPartition
 from kraft.config.features import SHARE_VERSION
+from kraft.config.group import group_value
 from kraft.coordination.share_partitions import PendingWrite
 from kraft.coordinator.groups.share.group import MAX_MEMBER_ID
 from kraft.coordinator.share.state import SharePartitionKey
@@ -98,7 +99,8 @@ class Acknowledgements:
 
 
 def _allows_renewals(broker: BrokerContext, group_id: str) -> bool:
-    return broker.coordinators.shares.group_config(group_id).get("share.renew.acknowledge.enable", "true") == "true"
+    config = broker.coordinators.shares.group_config(group_id)
+    return group_value(config, "share.renew.acknowledge.enable") is not False
 
 
 def _check_batches(batches: Sequence[Acknowledgement], *, renews: bool) -> None:

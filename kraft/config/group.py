@@ -7,6 +7,7 @@ The broker's settings with ``min.`` and ``max.``, such as ``group.consumer.min.s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import attrs
 
@@ -87,6 +88,14 @@ def broker_setting(broker: BrokerSettings, name: str) -> int | None:
 def broker_name(name: str, limit: str = "") -> str:
     protocol, rest = name.split(".", 1)
     return f"group.{protocol}.{limit}{rest}"
+
+
+def group_value(values: Mapping[str, str], name: str) -> Any:
+    """Return a setting of a group, of which ``values`` are the texts. None if it has none, or one that is not allowed:
+    another controller may accept more.
+    """
+    text = values.get(name)
+    return None if text is None or not GROUP_CONFIGS[name].takes(text) else GROUP_CONFIGS[name].parse(text)
 
 
 def check_group_configs(values: Mapping[str, str], broker_values: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import attrs
 import trio
@@ -45,6 +45,8 @@ _SLICE = 400
 """Not a Kafka setting. The cost of the steps of a shard before other tasks run: a few milliseconds of work."""
 _STEPS = _SLICE >> 4
 """Not a Kafka setting. The cost of the steps that are taken as one."""
+_FEW_WAITING = 1000
+"""Not a Kafka setting. So many replies wait for a commit without a look at their deadlines."""
 
 
 C = TypeVar("C", bound=CoordinatorCore[Any, Any])
@@ -156,6 +158,7 @@ class Shard(Generic[C]):
     _works: deque[Work] = attrs.Factory(deque)
     """The work under way, and the work that waits for its end."""
     _uncommitted: deque[Written] = attrs.Factory(deque)
+    _most_waiting: int = _FEW_WAITING
     _deadline: float = 0.0
     _woken: trio.Event = attrs.Factory(trio.Event)
     """Wakes :meth:`serve`: when the high watermark advances, while records are uncommitted, for an earlier deadline,
@@ -282,7 +285,7 @@ class Shard(Generic[C]):
         elif self._uncommitted:
             # The responses may describe records of earlier steps (Apache: CoordinatorRuntime does the same).
             self._limit(effects)
-            self._uncommitted[-1].effects.replies_once_committed.extend(effects.replies_once_committed)
+            self._reply_once_committed(effects)
         else:
             yield from _answered(effects.replies_once_committed)
         yield from _answered(effects.replies)
@@ -290,6 +293,17 @@ class Shard(Generic[C]):
             self.perform_own(self, effects)
         if self.core.deadline < self._deadline:
             self._woken.set()
+
+    def _reply_once_committed(self, effects: Effects) -> None:
+        """Add the replies to those of the last uncommitted records, which may stay uncommitted for days. So the replies
+        for which nobody waits any more are dropped each time that there are twice as many.
+        """
+        waiting = self._uncommitted[-1].effects.replies_once_committed
+        waiting.extend(effects.replies_once_committed)
+        if len(waiting) > self._most_waiting:
+            now = trio.current_time()
+            waiting[:] = (each for each in waiting if cast(ReplySlot, each[0]).deadline_s > now)
+            self._most_waiting = max(2 * len(waiting), _FEW_WAITING)
 
     def _append(self, effects: Effects) -> Steps[None]:
         """Encode the records of a decision, then append them as one batch.

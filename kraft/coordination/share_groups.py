@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Any, TypeVar
 from uuid import UUID
 
 import attrs
@@ -17,6 +17,7 @@ from kraft.coordinator.share.state import SharePartitionKey
 from kraft.messages import delete_share_group_state_request as delete_request
 from kraft.messages import initialize_share_group_state_request as initialize_request
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.world.slices import Slices
 
 logger = logging.getLogger("kraft.coordinator")
 
@@ -26,6 +27,21 @@ _AT_ONCE = 100
 AskShareCoordinator = Callable[[ShareStateRequest], Awaitable[Any]]
 """Returns the result of one share partition, or raises KafkaError with its error."""
 Report = Callable[[StatesAnswered], None]
+T = TypeVar("T")
+
+
+async def for_each(ask: Callable[[T], Awaitable[None]], elements: Iterable[T]) -> None:
+    """Call ``ask`` for all elements, and for so many at once as _AT_ONCE says."""
+    waiting, slices = deque(elements), Slices(_AT_ONCE)
+
+    async def work() -> None:
+        while waiting:
+            await ask(waiting.popleft())
+            await slices.spend()
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(min(_AT_ONCE, len(waiting))):
+            nursery.start_soon(work)
 
 
 @attrs.define(eq=False)
@@ -54,19 +70,15 @@ class StateRequests:
     async def _perform(self, request: StateRequest, report: Report) -> None:
         errors: dict[tuple[UUID, int], ErrorCode] = {}
         elements = _elements(request)
-        limit = trio.CapacityLimiter(_AT_ONCE)
 
         async def ask(element: ShareStateRequest) -> None:
-            async with limit:
-                try:
-                    await self.ask(element)
-                except KafkaError as error:
-                    key = element.share_partition
-                    errors[key.topic_id, key.partition] = error.code
+            try:
+                await self.ask(element)
+            except KafkaError as error:
+                key = element.share_partition
+                errors[key.topic_id, key.partition] = error.code
 
-        async with trio.open_nursery() as nursery:
-            for element in elements:
-                nursery.start_soon(ask, element, name=element.share_partition.coordinator_key)
+        await for_each(ask, elements)
         if errors:
             (topic_id, index), code = next(iter(errors.items()))
             logger.warning(

@@ -13,7 +13,7 @@ import attrs
 import trio
 
 from kraft.config.broker import NodeConfig
-from kraft.coordination.share_groups import AskShareCoordinator
+from kraft.coordination.share_groups import AskShareCoordinator, for_each
 from kraft.coordinator.share.core import ShareStateRequest
 from kraft.coordinator.share.state import NO_START_OFFSET, NOT_COUNTED, SharePartitionKey
 from kraft.messages import read_share_group_state_summary_request as summary_request
@@ -24,8 +24,6 @@ from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connect
 from kraft.wire.errors import ErrorCode, KafkaError
 
-_AT_ONCE = 100
-"""Not a Kafka setting. The partitions that are asked for at once."""
 _LATEST = -1
 NO_LAG = -1
 
@@ -52,26 +50,22 @@ class ShareOffsets:
     ask: AskShareCoordinator
 
     async def of(self, group_id: str, wanted: Iterable[SharePartition]) -> Mapping[SharePartition, ShareOffset]:
-        """Return the offsets of partitions whose topics exist."""
+        """Return the offsets of partitions that exist."""
         found: dict[SharePartition, ShareOffset] = {}
         completed: dict[SharePartition, int] = {}
-        limit = trio.CapacityLimiter(_AT_ONCE)
 
         async def summarize(partition: SharePartition) -> None:
             key = SharePartitionKey(group_id, *partition)
-            async with limit:
-                try:
-                    summary = await self.ask(ShareStateRequest(key, summary_request.PartitionData(key.partition)))
-                except KafkaError:
-                    found[partition] = ShareOffset()
-                    return
+            try:
+                summary = await self.ask(ShareStateRequest(key, summary_request.PartitionData(key.partition)))
+            except KafkaError:
+                found[partition] = ShareOffset()
+                return
             found[partition] = ShareOffset(summary.start_offset, summary.leader_epoch)
             if summary.start_offset != NO_START_OFFSET and summary.delivery_complete_count != NOT_COUNTED:
                 completed[partition] = summary.delivery_complete_count
 
-        async with trio.open_nursery() as nursery:
-            for partition in wanted:
-                nursery.start_soon(summarize, partition)
+        await for_each(summarize, wanted)
         ends = await self._ends(list(completed))
         for partition, count in completed.items():
             end = ends.get(partition, ErrorCode.UNKNOWN_SERVER_ERROR)

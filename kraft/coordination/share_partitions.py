@@ -22,6 +22,7 @@ from kraft.broker.share.runs import NO_LOCK, ShareTransition, StateChange
 from kraft.broker.share.session import SessionKey, ShareSessionCache
 from kraft.config import offset_reset
 from kraft.config.broker import NodeConfig
+from kraft.config.group import group_value
 from kraft.coordination.share_channel import ShareStateChannel
 from kraft.coordination.share_metrics import ShareMetrics
 from kraft.coordinator.share.core import ShareStateRequest
@@ -141,10 +142,13 @@ class SharePartitions:
     def settings(self, group_id: str) -> SharePartitionSettings:
         """Return the settings of a group: its own, or else those of the broker."""
         own, share = self.group_config(group_id), self.config.share
+        count = group_value(own, "share.delivery.count.limit")
+        duration_ms = group_value(own, "share.record.lock.duration.ms")
+        locks = group_value(own, "share.partition.max.record.locks")
         return SharePartitionSettings(
-            int(own.get("share.delivery.count.limit", share.group_share_delivery_count_limit)),
-            int(own.get("share.record.lock.duration.ms", share.group_share_record_lock_duration_ms)) / 1000,
-            int(own.get("share.partition.max.record.locks", share.group_share_partition_max_record_locks)),
+            share.group_share_delivery_count_limit if count is None else count,
+            (share.group_share_record_lock_duration_ms if duration_ms is None else duration_ms) / 1000,
+            share.group_share_partition_max_record_locks if locks is None else locks,
         )
 
     def group_config(self, group_id: str) -> Mapping[str, str]:
@@ -209,7 +213,7 @@ class SharePartitions:
         Raises:
             KafkaError: KAFKA_STORAGE_ERROR, or as ``Log.offset_for_timestamp``.
         """
-        reset = self.group_config(group_id).get(offset_reset.NAME, offset_reset.LATEST)
+        reset = group_value(self.group_config(group_id), offset_reset.NAME) or offset_reset.LATEST
         if reset == offset_reset.EARLIEST:
             return hosted.log.log_start_offset
         if reset.startswith(offset_reset.BY_DURATION):

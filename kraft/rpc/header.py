@@ -18,6 +18,7 @@ from kraft.messages.registry import (
 from kraft.rpc.channel import ConnectionInfo, Request
 from kraft.wire.codec import encode_in_steps
 from kraft.wire.decode_error import DecodeError
+from kraft.wire.encoder import MAX_STRING_BYTES
 from kraft.wire.reading import skip_tags
 from kraft.wire.schema import Message
 from kraft.wire.splice import FileSlice
@@ -87,7 +88,10 @@ def _client_id(frame: Buffer) -> tuple[str | None, int]:
     if len(frame) < start + length:
         raise DecodeError(f"client id of {length} bytes, {len(frame) - start} remain")
     # Only logs and quotas use this name, so bytes that are not UTF-8 are replaced, as in Kafka.
-    return str(frame[start : start + length], errors="replace"), start + length
+    client_id = str(frame[start : start + length], errors="replace")
+    if length > MAX_STRING_BYTES // 3 and len(client_id.encode()) > MAX_STRING_BYTES:  # a replacement has three bytes
+        raise DecodeError(f"client id of {length} bytes that are not UTF-8")
+    return client_id, start + length
 
 
 async def encode_response(request: Request, message: Message) -> tuple[bytearray, list[tuple[int, FileSlice]]]:

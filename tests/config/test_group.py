@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kraft.config.group import check_group_configs
+from kraft.config.group import check_group_configs, group_value
 from kraft.config.offset_reset import duration_ms
 from kraft.config.setting import ConfigError
 
@@ -19,6 +19,21 @@ def test_the_limits_of_the_broker_count() -> None:
         check_group_configs({SESSION: "999", INTERVAL: "100"}, limits)
     with pytest.raises(ConfigError, match=r"must be less than or equal to group\.consumer\.max\.heartbeat"):
         check_group_configs({INTERVAL: "15001"}, limits)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("share.renew.acknowledge.enable", "False", False),
+        ("share.auto.offset.reset", " earliest", "earliest"),
+        (SESSION, "+50000", 50_000),
+        (SESSION, "0", None),
+        (SESSION, None, None),
+    ],
+)
+def test_the_value_of_a_text_that_the_controller_took(name: str, text: str | None, value: object) -> None:
+    """``GroupConfig.fromProps`` parses. Another controller may accept more."""
+    assert group_value({} if text is None else {name: text}, name) == value
 
 
 def test_the_session_is_longer_than_the_interval() -> None:

@@ -11,6 +11,7 @@ import trio
 import trio.testing
 
 from kraft.api import delete_groups, heartbeat, offset_delete
+from kraft.coordination import shard
 from kraft.coordination.shard import ReplySlot
 from kraft.coordinator.groups.core import ForgetTopics, GroupCoordinator
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
@@ -57,6 +58,33 @@ class TestOffsets:
             assert await desk.commit(5) == ErrorCode.COORDINATOR_NOT_AVAILABLE
             assert await desk.committed() == {}
             assert desk.partition.log.log_end_offset == before
+
+    async def test_with_too_few_in_sync_a_commit_does_not_wait_for_those_before_it(
+        self, tmp_path: Path, autojump_clock: object
+    ) -> None:
+        """``CoordinatorWriteEvent.run`` completes a request at once if its append fails. Commits may wait for days."""
+        async with desk_in(tmp_path, min_insync_replicas="2") as desk:
+            await desk.lead()
+            await desk.commit(5)
+            await desk.change(isr=[LEADER])
+            began = trio.current_time()
+            assert await desk.commit(6) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            assert trio.current_time() == began
+
+    async def test_replies_that_nobody_awaits_are_dropped(
+        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """While records stay uncommitted, clients send their requests again and again."""
+        monkeypatch.setattr(shard, "_FEW_WAITING", 4)
+        async with desk_in(tmp_path) as desk:
+            await desk.lead()
+            desk.groups.shard_of(GROUP)._most_waiting = 4
+            await desk.commit(5)
+            for _ in range(30):
+                refused = await desk.send(heartbeat, HeartbeatRequest(group_id=GROUP, member_id="nobody"), 4)
+                assert refused.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            [written] = desk.groups.shard_of(GROUP)._uncommitted
+            assert len(written.effects.replies_once_committed) < 8
 
     async def test_a_commit_that_timed_out_shows_when_it_is_committed_after_all(
         self, tmp_path: Path, autojump_clock: object

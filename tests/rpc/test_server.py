@@ -380,6 +380,10 @@ async def test_a_malformed_body_closes_its_connection_with_one_line(caplog: pyte
         (frame(1, version=5), "version 5 of API 12 is not offered"),
         (frame(1, version=-1), "version -1 of API 12 is not offered"),
         (struct.pack(">ihhih", 10, 12, 0, 1, 100), "client id of 100 bytes, 0 remain"),
+        (
+            struct.pack(">ihhih", 11_010, 12, 0, 1, 11_000) + b"\xff" * 11_000,
+            "client id of 11000 bytes that are not UTF-8",
+        ),
         (struct.pack(">ihhih", 11, 12, 4, 1, 0) + b"\x05", "the bytes end inside a variable-length integer"),
         (struct.pack(">ihhih", 13, 12, 4, 1, 0) + b"\xe9\x07\x00", "1001 tagged fields; at most 1000 are allowed"),
     ],

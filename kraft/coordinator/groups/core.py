@@ -200,8 +200,7 @@ class GroupCoordinator:
             case OffsetCommitRequest():
                 yield from offsets.commit(step, self.groups, self.consumers, self.offsets, request)
             case ConsumerGroupDescribeRequest():
-                described = yield from describe_consumers(self.consumers, self.groups, request)
-                step.reply_once_committed(request.token, described)
+                step.reply(request.token, (yield from describe_consumers(self.consumers, self.groups, request)))
             case DescribeGroupsRequest():
                 step.reply(request.token, (yield from admin.describe(self.groups, self.consumers.committed, request)))
             case DeleteGroupsRequest():

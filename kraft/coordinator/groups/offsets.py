@@ -195,12 +195,14 @@ def commit(
 ) -> Steps[None]:
     """Append the offsets if the sender may commit for the group. Otherwise every partition gets the error."""
     message: OffsetCommitRequest = request.message
+    reply = step.reply_once_committed
     try:
         if message.group_id in consumers.groups:
             yield from consumers.check_commit(message, request.version)
         else:
             _check_committer(step, groups, request)
         if not step.may_write():
+            reply = step.reply  # the records before it may stay uncommitted for as long
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if (yield from batch_bytes(message)) > step.max_batch_bytes():
             raise KafkaError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
@@ -221,7 +223,7 @@ def commit(
             yield 1
         yield 1
     step.count(Counted.OFFSET_COMMITS, len(step.effects.append))
-    step.reply_once_committed(request.token, response)
+    reply(request.token, response)
 
 
 def batch_bytes(message: OffsetCommitRequest | TxnOffsetCommitRequest) -> Steps[int]:

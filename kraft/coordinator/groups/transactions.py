@@ -72,6 +72,7 @@ def commit(
     """
     sent: TransactionalCommit = request.message
     message = sent.message
+    reply = step.reply_once_committed
     try:
         if message.group_id in consumers.groups:
             yield from consumers.check_transactional_commit(message)
@@ -81,6 +82,7 @@ def commit(
             raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
         check(message.producer_id, message.producer_epoch, verified_at=sent.verified_at)
         if not step.may_write():
+            reply = step.reply  # the records before it may stay uncommitted for as long
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if (yield from batch_bytes(message)) > step.max_batch_bytes():
             raise KafkaError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
@@ -100,7 +102,7 @@ def commit(
             yield 1
         yield 1
     step.count(Counted.OFFSET_COMMITS, len(step.effects.append))
-    step.reply_once_committed(request.token, response)
+    reply(request.token, response)
 
 
 def _check_committer(group: Group | None, message: TxnOffsetCommitRequest) -> None:

@@ -68,9 +68,10 @@ def heartbeat(
         else:
             response = yield from _heartbeat(step, classic.get(message.group_id), consumers, request, invalid_regex)
     except KafkaError as refused:
-        # The refusal may rest on a record that is lost with the leadership, such as a new epoch.
-        response = ConsumerGroupHeartbeatResponse(error_code=refused.code, error_message=refused.message)
-        step.reply_once_committed(request.token, response)
+        # The refusal may rest on a record that is lost with the leadership, such as a new epoch. With too few replicas
+        # in sync, the records may stay uncommitted for as long.
+        reply = step.reply if refused.code is ErrorCode.COORDINATOR_NOT_AVAILABLE else step.reply_once_committed
+        reply(request.token, ConsumerGroupHeartbeatResponse(error_code=refused.code, error_message=refused.message))
         return
     if message.group_id in classic and message.group_id in consumers.groups:
         yield from complete_upgrade(step, classic, consumers, message.group_id)

@@ -120,8 +120,9 @@ def alter_offsets(step: Step, shares: ShareGroups, request: CoordinatorRequest) 
         response.responses.append(answer)
         if topic is not None and known:
             _check_not_under_way(step, shares, group, DeleteStates, topic.id)
-            offsets[topic.id] = known
-            topics[topic.id] = StateTopic(topic.name, frozenset(known))
+            asked = offsets.setdefault(topic.id, {})
+            asked.update(known)
+            topics[topic.id] = StateTopic(topic.name, frozenset(asked))
         yield 1 + len(wanted.partitions)
     if not offsets:
         step.reply(request.token, response)

@@ -33,7 +33,7 @@ def perform(step: Step, others: Others, shares: ShareGroups, request: Coordinato
             case ShareGroupHeartbeatRequest():
                 yield from heartbeat(step, others, shares, request)
             case ShareGroupDescribeRequest():
-                step.reply_once_committed(request.token, (yield from describe_shares(shares, request)))
+                step.reply(request.token, (yield from describe_shares(shares, request)))
             case AlterShareGroupOffsetsRequest():
                 _check_type(message.group_id, others)
                 yield from alter_offsets(step, shares, request)

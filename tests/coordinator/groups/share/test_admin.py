@@ -146,6 +146,15 @@ class TestAlterOffsets:
         assert [(each.partition_index, each.error_code) for each in topic.partitions] == [(0, 0), (1, 0)]
         assert desk.share_group.states == StatePartitions(initialized=ALL)
 
+    def test_a_topic_may_be_named_twice(self, desk: ShareDesk) -> None:
+        """``alterShareGroupOffsets`` gathers the offsets of a topic (``computeIfAbsent``)."""
+        message = alter({0: 7}, group_id=GROUP)
+        message.topics += alter({1: 9}).topics
+        desk.send(message, 0)
+        (request,) = desk.answer_states()
+        assert isinstance(request, InitializeStates)
+        assert request.start_offsets == {T: {0: 7, 1: 9}}
+
     def test_a_new_group_is_created(self) -> None:
         """``alterShareGroupOffsets``: the group is created if it does not exist."""
         desk = ShareDesk(t=2)
