@@ -34,7 +34,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeCl
     response = DescribeClusterResponse(endpoint_type=BROKERS, cluster_id=broker.cluster_id)
     response.brokers = _brokers(broker, request.connection.listener, fenced_too=message.include_fenced_brokers)
     alive = [each.broker_id for each in response.brokers if not each.is_fenced]
-    response.controller_id = broker.node_id if broker.node_id in alive else min(alive, default=-1)
+    response.controller_id = broker.shown_controller(alive)
     if message.include_cluster_authorized_operations:
         response.cluster_authorized_operations = CLUSTER_OPERATIONS
     return response

@@ -74,7 +74,10 @@ async def _one(
         if move.directory is directory and move.future and (wanted is None or partition.where in wanted):
             topic = topics.setdefault(partition.topic, DescribeLogDirsTopic(name=partition.topic))
             topic.partitions.append(DescribeLogDirsPartition(partition.index, move.future.size, move.lag, True))
-    volume = os.statvfs(directory.path)
+    try:
+        volume = os.statvfs(directory.path)
+    except OSError:
+        return DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=directory.path)
     return DescribeLogDirsResult(
         log_dir=directory.path,
         topics=list(topics.values()),

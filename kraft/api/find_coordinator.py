@@ -15,7 +15,7 @@ from typing import Final
 
 import trio
 
-from kraft.api.context import BrokerContext
+from kraft.api.context import BrokerContext, ZkBrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.coordination.auto_topic_creation import Creation
 from kraft.coordinator.partitions import HASHED_CHARACTERS, coordinator_partition
@@ -70,7 +70,11 @@ async def at_broker(broker: BrokerContext, request: Request, message: FindCoordi
     return Parked(partial(_answer_once_created, broker, request, message, topic, creation))
 
 
-at_zk_broker = at_broker
+async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: FindCoordinatorRequest) -> Reply:
+    """Without a quorum there is no share coordinator."""
+    if message.key_type == KeyType.SHARE:
+        return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
+    return await at_broker(broker, request, message)
 
 
 async def _answer_once_created(

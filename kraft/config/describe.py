@@ -11,11 +11,11 @@ from enum import IntEnum
 
 import attrs
 
-from kraft.config.broker import BROKER_CONFIGS
+from kraft.config.broker import BROKER_CONFIGS, broker_key
 from kraft.config.client_metrics import CLIENT_METRICS_CONFIGS
 from kraft.config.dynamic import APPLIED_AT_ONCE
 from kraft.config.group import GROUP_CONFIGS, BrokerSettings, broker_setting
-from kraft.config.setting import ConfigError, ConfigKey, ConfigType, Synonym, to_text
+from kraft.config.setting import ConfigError, ConfigKey, ConfigType, Importance, Synonym, to_text
 from kraft.config.throttle_settings import THROTTLE_CONFIGS
 from kraft.config.topic import TOPIC_CONFIGS, TOPIC_DEFAULT_CONFIGS, in_topic_units
 
@@ -81,12 +81,16 @@ def describe_topic(
 
 
 def describe_broker(layers: Sequence[Layer], names: Iterable[str] | None = None) -> list[ConfigEntry]:
-    """Describe a broker's settings: all, or those in ``names``. Unknown names are left out, and unset rates."""
+    """Describe a broker's settings: all, or those in ``names``. Rates, settings of one listener and unknown names have
+    no default, and are left out if they have no value.
+    """
     entries = []
-    rates = {name: key for name, key in THROTTLE_CONFIGS.items() if any(name in values for _, values in layers)}
-    for key in _wanted({**BROKER_CONFIGS, **rates}, names):
+    given = dict.fromkeys(name for _, values in layers for name in values if name not in BROKER_CONFIGS)
+    rates = {name: key for name, key in THROTTLE_CONFIGS.items() if name in given}
+    others = {name: broker_key(name) or _unknown(name) for name in given if name not in rates}
+    for key in _wanted({**BROKER_CONFIGS, **rates, **others}, names):
         synonyms = _from_layers([key.name], layers)
-        if key.default is not None and key.name not in rates:
+        if key.default is not None and key.name in BROKER_CONFIGS:
             synonyms.append(ConfigSynonym(key.name, to_text(key.default), ConfigSource.DEFAULT_CONFIG))
         value = synonyms[0].value if synonyms else None
         entries.append(_entry(key, value, synonyms, read_only=key.name not in APPLIED_AT_ONCE | rates.keys()))
@@ -98,7 +102,7 @@ def describe_client_metrics(values: Mapping[str, str], names: Iterable[str] | No
     entries = []
     for key in _wanted(CLIENT_METRICS_CONFIGS, names):
         is_set = key.name in values
-        value = to_text(key.parse(values[key.name]) if is_set else key.default)
+        value = _normalised(key, values[key.name]) if is_set else to_text(key.default)
         synonyms = [ConfigSynonym(key.name, value, ConfigSource.CLIENT_METRICS_CONFIG)] if is_set else []
         entries.append(_entry(key, value, synonyms, read_only=False))
     return entries
@@ -112,10 +116,20 @@ def describe_group(
     for key in _wanted(GROUP_CONFIGS, names):
         default = broker_setting(broker, key.name)
         is_set = key.name in values
-        value = to_text(key.parse(values[key.name]) if is_set else key.default if default is None else default)
+        value = _normalised(key, values[key.name]) if is_set else to_text(key.default if default is None else default)
         synonyms = [ConfigSynonym(key.name, value, ConfigSource.GROUP_CONFIG)] if is_set else []
         entries.append(_entry(key, value, synonyms, read_only=False))
     return entries
+
+
+def _unknown(name: str) -> ConfigKey:
+    """Return the key of a setting that Kafka does not know either. Its value may be a secret."""
+    return ConfigKey(name, ConfigType.UNKNOWN, None, None, Importance.LOW, "")
+
+
+def _normalised(key: ConfigKey, text: str) -> str | None:
+    """Return ``text`` as Kafka prints the value. One that only another controller accepts stays as it is."""
+    return to_text(key.parse(text)) if key.takes(text) else text
 
 
 def _wanted(table: Mapping[str, ConfigKey], names: Iterable[str] | None) -> list[ConfigKey]:
@@ -148,9 +162,8 @@ def _topic_value(key: ConfigKey, strongest: ConfigSynonym) -> str | None:
     factors: dict[str, Synonym] = {synonym.name: synonym for synonym in key.synonyms}
     is_own = strongest.source is ConfigSource.DYNAMIC_TOPIC_CONFIG or strongest.name not in factors
     try:
-        text = strongest.value if is_own else in_topic_units(factors[strongest.name], strongest.value)
-        return to_text(key.parse(text))
-    except ConfigError:  # another controller accepted it
+        return _normalised(key, strongest.value if is_own else in_topic_units(factors[strongest.name], strongest.value))
+    except ConfigError:
         return strongest.value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kraft.config.broker import BROKER_CONFIGS
+from kraft.config.broker import BROKER_CONFIGS, broker_key
 from kraft.config.setting import ConfigError
 from kraft.config.throttle_settings import THROTTLE_CONFIGS
 from kraft.config.topic import TOPIC_CONFIGS
@@ -54,9 +54,9 @@ def check_dynamic_configs(values: Mapping[str, str]) -> None:
         ConfigError: a broker reads the setting only at its start, or the value is not allowed.
     """
     for name, value in values.items():
-        key = BROKER_CONFIGS.get(name) or THROTTLE_CONFIGS.get(name)
+        key = broker_key(name) or THROTTLE_CONFIGS.get(name)
         if key is None:
             continue
-        if name not in CHANGEABLE and name not in THROTTLE_CONFIGS:
+        if name in BROKER_CONFIGS and name not in CHANGEABLE:
             raise ConfigError(f"Cannot update these configs dynamically: {name}")
         key.parse(value)

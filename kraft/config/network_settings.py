@@ -163,7 +163,9 @@ class NetworkSettings:
     max_connections_per_ip_overrides: str = string(
         "", "Addresses or host names with a limit of their own: host:count, separated by commas."
     )
-    connections_max_idle_ms: int = long(600_000, "Close a connection that was idle for this long.")
+    connections_max_idle_ms: int = long(
+        600_000, "Close a connection on which no request or response ended for this long."
+    )
     connection_failed_authentication_delay_ms: int = integer(
         100,
         "How long the close of a connection that failed to authenticate is delayed.",

@@ -99,7 +99,7 @@ class ConfigKey:
 
     @property
     def sensitive(self) -> bool:
-        return self.type is ConfigType.PASSWORD
+        return self.type in (ConfigType.PASSWORD, ConfigType.UNKNOWN)
 
     def parse(self, text: str) -> Value:
         """Return the typed value of ``text``. Raises ConfigError if Kafka would refuse it."""

@@ -28,6 +28,7 @@ from kraft.metadata.config_changes import NewValues, Values, changed, check_keys
 from kraft.metadata.image import Image, ResourceType
 from kraft.metadata.levels import CORDONED_DIRECTORIES
 from kraft.metadata.steps import Steps, counted
+from kraft.wire.encoder import MAX_STRING_BYTES
 from kraft.wire.errors import ErrorCode, KafkaError, shortened
 
 _COST_OF_RESOURCE = 10
@@ -72,10 +73,10 @@ def _alter_each(
             yield len(resource.configs)
             asked = {config.name for config in resource.configs}
             if kind == ResourceType.BROKER:
-                _check_broker_settings(context.version, name, asked, asked & after.keys())
+                _check_broker_settings(context.level, name, asked, asked & after.keys())
             check_values(kind, before, after, asked, context.broker_values())
             _check_existence(context.image, kind, name)
-            changes = _records(kind, name, before, after)
+            changes = _records(kind, name, before, after, asked if kind == ResourceType.BROKER else set())
             if len(records) + len(changes) > MAX_RECORDS_PER_USER_OPERATION:
                 raise KafkaError(ErrorCode.POLICY_VIOLATION, _TOO_MANY)
             records += changes
@@ -105,7 +106,7 @@ def _check_name(kind: int, name: str) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Configurations of resource type {kind} cannot be altered.")
 
 
-def _check_broker_settings(version: int, node: str, asked: Set[str], given: Set[str]) -> None:
+def _check_broker_settings(level: int, node: str, asked: Set[str], given: Set[str]) -> None:
     """Raise KafkaError for a setting that brokers with a quorum, all nodes ("") or this metadata.version cannot have.
 
     ``given`` are the asked ones that get a value.
@@ -116,7 +117,7 @@ def _check_broker_settings(version: int, node: str, asked: Set[str], given: Set[
     if not node and given & PER_BROKER:
         what = f"A broker must be named to set {min(given & PER_BROKER)}"
         raise KafkaError(ErrorCode.INVALID_REQUEST, what)
-    if version < CORDONED_DIRECTORIES and "cordoned.log.dirs" in asked:
+    if level < CORDONED_DIRECTORIES and "cordoned.log.dirs" in asked:
         needed = NAME_OF_LEVEL[CORDONED_DIRECTORIES]
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"cordoned.log.dirs needs metadata.version {needed}")
 
@@ -129,6 +130,21 @@ def _check_existence(image: Image, kind: int, name: str) -> None:
         raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
 
 
-def _records(kind: int, name: str, before: Mapping[str, str], after: Values) -> list[ConfigRecord]:
-    altered = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
-    return [ConfigRecord(resource_type=kind, resource_name=name, name=key, value=after.get(key)) for key in altered]
+def _records(
+    kind: int, name: str, before: Mapping[str, str], after: Values, again: Set[str] = frozenset()
+) -> list[ConfigRecord]:
+    """Return the records of the changes, and of the settings ``again``: a broker reads a file anew if its name is set
+    again (KAFKA-14136).
+
+    Raises KafkaError INVALID_CONFIG for a value that is too large for a record.
+    """
+    altered = again | {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+    for key in altered:
+        if len((after.get(key) or "").encode()) > MAX_STRING_BYTES:
+            what = f"the maximum value size of {MAX_STRING_BYTES} bytes"
+            raise KafkaError(
+                ErrorCode.INVALID_CONFIG, f"The configuration value cannot be added because it exceeds {what}."
+            )
+    return [
+        ConfigRecord(resource_type=kind, resource_name=name, name=key, value=after.get(key)) for key in sorted(altered)
+    ]

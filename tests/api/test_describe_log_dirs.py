@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from kraft.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 from kraft.rpc.client import Connection
+from kraft.wire.errors import ErrorCode
 from tests.support.talk import batch, create, produce
+
+
+async def test_a_directory_whose_volume_is_gone_has_its_own_error(
+    broker: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``ReplicaManager.describeLogDirs`` catches what fails in one directory."""
+
+    def fail(path: str) -> None:
+        raise OSError(errno.EIO, "Input/output error", path)
+
+    monkeypatch.setattr(os, "statvfs", fail)
+    response = await broker.request(DescribeLogDirsRequest(topics=None), 4)
+    [result] = response.results
+    assert (response.error_code, result.error_code) == (ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR)
 
 
 @pytest.mark.parametrize("version", range(1, 6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
@@ -42,6 +43,14 @@ async def test_the_coordinator_of_a_group(broker: Connection, group: str, versio
     found = response.coordinators[0] if version >= 4 else response
     assert (found.error_code, found.node_id) == (0, 1)
     assert found.port > 0
+
+
+async def test_a_broker_with_zookeeper_has_no_share_coordinator() -> None:
+    """``KafkaApis.getCoordinator``: INVALID_REQUEST. No topic is created for it."""
+    request = cast(Request, SimpleNamespace(api_version=6))
+    response = await find_coordinator.at_zk_broker(cast(Any, None), request, _find(f"g:{UUID(int=1)}:0", 2, 6))
+    assert isinstance(response, FindCoordinatorResponse)
+    assert [each.error_code for each in response.coordinators] == [ErrorCode.INVALID_REQUEST]
 
 
 async def test_the_first_request_creates_the_offsets_topic() -> None:

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from kraft.config.broker import BROKER_CONFIGS
-from kraft.config.describe import ConfigEntry, ConfigSource, describe_broker, describe_topic
+from kraft.config.describe import (
+    ConfigEntry,
+    ConfigSource,
+    describe_broker,
+    describe_client_metrics,
+    describe_group,
+    describe_topic,
+)
+from kraft.config.log_settings import GroupSettings
+from kraft.config.setting import ConfigType, structure
+from kraft.config.share_settings import ShareSettings
 from kraft.config.topic import TOPIC_CONFIGS
 
 STATIC = ConfigSource.STATIC_BROKER_CONFIG
@@ -57,6 +67,26 @@ def test_all_settings_and_no_unknown_one() -> None:
     assert [entry.name for entry in describe_topic({}, [])] == list(TOPIC_CONFIGS)
     assert [entry.name for entry in describe_broker([])] == list(BROKER_CONFIGS)
     assert describe_topic({}, [], ["no.such.setting"]) == []
+
+
+def test_a_setting_that_was_given_is_described_whatever_its_name() -> None:
+    """``kafka-configs --delete-config`` wants it described. A value of an unknown type may be a secret."""
+    dynamic, name = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, "listener.name.external.max.connections"
+    layers = [(dynamic, {name: "100", "my.reporter.key": "secret"})]
+    limit, unknown = describe_broker(layers, [name, "my.reporter.key"])
+    assert (limit.value, limit.source, limit.type) == ("100", dynamic, ConfigType.INT)
+    assert (unknown.value, unknown.source, unknown.type) == (None, dynamic, ConfigType.UNKNOWN)
+    assert {name, "my.reporter.key"} < {entry.name for entry in describe_broker(layers)}
+
+
+def test_a_value_that_only_another_controller_accepts_is_described_as_it_is() -> None:
+    match = r"client_id=\p{Alnum}+"
+    [entry] = describe_client_metrics({"match": match}, ["match"])
+    assert entry.value == match
+    groups, share = structure({}, GroupSettings), structure({}, ShareSettings)
+    session, reset = "consumer.session.timeout.ms", "share.auto.offset.reset"
+    found = describe_group({session: "soon", reset: " earliest"}, (groups, share), [session, reset])
+    assert [entry.value for entry in found] == ["soon", "earliest"]
 
 
 def test_a_rate_is_described_where_it_is_set() -> None:

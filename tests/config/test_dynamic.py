@@ -17,7 +17,15 @@ def test_the_defaults_of_topics_are_dynamic_under_their_strongest_name() -> None
 
 def test_values_are_validated_and_unknown_names_are_kept() -> None:
     check_dynamic_configs({"log.retention.ms": "1000", "num.io.threads": "3", "my.reporter.url": "anything"})
-    for name, value in (("log.retention.ms", "soon"), ("num.io.threads", "0"), ("node.id", "7"), ("log.dirs", "/tmp")):
+    limit = "listener.name.external.max.connections"
+    check_dynamic_configs({limit: "100"})
+    for name, value in (
+        (limit, "abc"),
+        ("log.retention.ms", "soon"),
+        ("num.io.threads", "0"),
+        ("node.id", "7"),
+        ("log.dirs", "/tmp"),
+    ):
         with pytest.raises(ConfigError):
             check_dynamic_configs({name: value})
 

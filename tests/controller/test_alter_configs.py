@@ -10,6 +10,7 @@ import pytest
 from kraft.messages.alter_configs_request import AlterableConfig as LegacyConfig
 from kraft.messages.alter_configs_request import AlterConfigsRequest
 from kraft.messages.alter_configs_request import AlterConfigsResource as LegacyResource
+from kraft.messages.broker_registration_request import Feature as BrokerFeature
 from kraft.messages.config_record import ConfigRecord
 from kraft.messages.controller_registration_request import ControllerRegistrationRequest, Feature, Listener
 from kraft.messages.incremental_alter_configs_request import (
@@ -134,6 +135,40 @@ def test_a_value_that_is_set_already_gets_no_record() -> None:
     before = len(toy.log)
     assert alter(toy, ("retention.ms", SET, "1000")).error_code == ErrorCode.NONE
     assert len(toy.log) == before
+
+
+@pytest.mark.parametrize("operation", [SET, DELETE])
+def test_a_setting_of_a_broker_that_is_asked_for_gets_a_record(operation: int) -> None:
+    """KAFKA-14136: "generate records even if the value is unchanged to trigger reloads" of a keystore."""
+    toy = cluster()
+    change = "listener.name.external.ssl.keystore.location", operation, None if operation == DELETE else "/keys"
+    for _ in range(2):
+        before = len(toy.log)
+        assert alter(toy, change, kind=BROKER, name="1").error_code == ErrorCode.NONE
+        assert [record.value for record in toy.log[before:]] == [change[2]]
+
+
+@pytest.mark.parametrize(("level", "code"), [(29, ErrorCode.INVALID_CONFIG), (30, ErrorCode.NONE)])
+def test_cordoned_directories_need_their_level(level: int, code: ErrorCode) -> None:
+    """KIP-1066: from metadata.version 4.3-IV0 on, which is level 30."""
+    toy = ToyCluster(level=level)
+    features = [BrokerFeature(name="metadata.version", min_supported_version=7, max_supported_version=30)]
+    toy.start(1, features=features)
+    change = "cordoned.log.dirs", SET, "/data"
+    assert alter(toy, change, kind=BROKER, name="1").error_code == code
+
+
+def test_a_list_that_grows_beyond_a_string_is_refused_alone() -> None:
+    """``ConfigurationControlManager.validateAlterConfig``: at most 32767 bytes."""
+    toy = cluster()
+    name, half = "leader.replication.throttled.replicas", ",".join(f"{each}:1" for each in range(10_000, 12_500))
+    assert alter(toy, (name, APPEND, half)).error_code == ErrorCode.NONE
+    refused = alter(toy, (name, APPEND, half.replace("1", "2", 1)), (name + "x", SET, ""))
+    assert refused.error_code == ErrorCode.INVALID_CONFIG
+    more = ",".join(f"{each}:1" for each in range(20_000, 22_500))
+    refused = alter(toy, (name, APPEND, more))
+    assert refused.error_code == ErrorCode.INVALID_CONFIG
+    assert "exceeds the maximum value size of 32767 bytes" in refused.error_message
 
 
 def test_names_that_only_another_version_knows_are_in_nobodys_way() -> None:

@@ -33,6 +33,7 @@ from kraft.messages.create_topics_request import (
     CreateTopicsRequest,
 )
 from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from kraft.messages.describe_cluster_request import DescribeClusterRequest
 from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -50,6 +51,7 @@ from tests.support.apache_process import APACHE_3
 from tests.support.apache_tool import ELECTION, REASSIGNMENT, TOPICS, ZOOKEEPER_SHELL, apache_tool
 from tests.support.eventually import eventually
 from tests.support.node_process import OURS, Kind
+from tests.support.same_requests import CONTROLLER as CONTROLLER_ID
 from tests.support.same_requests import OTHER, BothClusters, both_clusters
 from tests.support.zookeeper_era import APACHE, LegacyBroker, LegacyCluster, legacy_cluster
 from tests.zookeeper.controller.test_create_topics import assigned, topic
@@ -174,6 +176,13 @@ async def test_a_reassignment_under_way_has_the_znodes_of_apache(both: BothClust
     finally:
         for cluster in (both.apache, both.ours):
             cluster.brokers[OTHER].resume()
+
+
+@pytest.mark.parametrize("broker_id", [CONTROLLER_ID, OTHER])
+async def test_each_broker_names_the_controller(both: BothClusters, broker_id: int) -> None:
+    """``KafkaApis.handleDescribeCluster``: the cached controller, to which clients then send their requests."""
+    apache, ours = await both.ask(DescribeClusterRequest(), 0, broker_id)
+    assert apache["controller_id"] == ours["controller_id"] == CONTROLLER_ID
 
 
 async def test_a_broker_that_is_not_the_controller_refuses_as_apache_does(both: BothClusters) -> None:

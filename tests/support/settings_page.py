@@ -18,7 +18,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 _HEAD = """# Settings
 
-Names, types, limits and defaults are Apache Kafka's, but `socket.send.buffer.bytes` is -1 here. Names with `kraft.`
+Names, types, limits and defaults are Apache Kafka's. But `socket.send.buffer.bytes` is -1 here, and a segment may have
+as few bytes as in Kafka 3.9, where Kafka 4 requires 1 MiB (its brokers refuse such a topic). Names with `kraft.`
 belong to this project. Of these
 {count} settings, {ignored} are **not honoured**: the node accepts and validates them, so that a `server.properties` of
 Apache Kafka is valid here, but they have no effect. A node logs a warning at its start if one of them has another value
