@@ -194,8 +194,7 @@ class Groups:
         """
         for shard in self._shards.all():
             if shard.is_active:
-                gone = (ForgetTopics(each, names.__contains__) for each in shard.core.offsets.groups())
-                await _perform_all(shard, gone)
+                await _forget_in(shard, names.__contains__)
             if not shard.is_active and shard.leadership is not None:
                 self._deleted_in_load.setdefault(shard.leadership, set()).update(names)
 
@@ -226,7 +225,7 @@ class Groups:
 
         while True:
             deleted = self._deleted_in_load.pop(leadership, set())
-            await _perform_all(shard, (ForgetTopics(each, is_gone) for each in shard.core.offsets.groups()))
+            await _forget_in(shard, is_gone)
             if leadership not in self._deleted_in_load:
                 return
 
@@ -254,6 +253,12 @@ def _check_producer(
     producers.check_epoch(producer_id, producer_epoch)
     if verified_at is not None:
         producers.check_transaction(producer_id, producer_epoch, verified_at)
+
+
+async def _forget_in(shard: GroupShard, is_gone: Callable[[str], bool]) -> None:
+    """Delete the offsets of topics, also those of commits that wait behind other work: their groups may be new."""
+    await shard.perform(ForgetTopics("", is_gone))
+    await _perform_all(shard, (ForgetTopics(each, is_gone) for each in shard.core.offsets.groups()))
 
 
 async def _perform_all(shard: GroupShard, events: Iterable[ForgetTopics | ExpireOffsets]) -> None:

@@ -27,10 +27,11 @@ from kraft.messages.offset_delete_request import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.storage.log import Log
 from kraft.wire.errors import ErrorCode, KafkaError
-from tests.coordination.desk import FOLLOWER, GROUP, LEADER, Connection, Desk, Later, desk_in, settle
+from tests.coordination.desk import FOLLOWER, GROUP, LEADER, TOPIC_IDS, Connection, Desk, Later, desk_in, settle
 
 
 class TestOffsets:
@@ -285,6 +286,20 @@ class TestLongWork:
                 turns += 1
             assert turns >= 3 * MANY // 500
             assert await waiting.wait() == ErrorCode.NONE
+
+    async def test_a_commit_that_waits_goes_with_its_deleted_topic(self, tmp_path: Path) -> None:
+        """Its group is new, and none of the groups that the deletion finds at first."""
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk, trio.open_nursery() as nursery:
+            await desk.lead()
+            groups = desk.groups.shard_of(GROUP)
+            large = await begun(nursery, desk)
+            small = Later(nursery, desk.commit, 5, "u", "new")
+            while len(groups._works) < 2:
+                await trio.lowlevel.checkpoint()
+            await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["u"]))
+            assert await large.wait() == await small.wait() == ErrorCode.NONE
+            await settle()
+            assert not groups.core.offsets.of("new")
 
     async def test_flush_messages_of_the_topic_is_kept(self, tmp_path: Path) -> None:
         """``flush.messages``: a commit is durable before its response."""
