@@ -242,7 +242,7 @@ class GroupCoordinator:
                     session.heartbeat(step, self.groups, request)
             case LeaveGroupRequest():
                 if is_consumer_group:
-                    yield from classic_members.leave(step, self.consumers, request)
+                    yield from classic_members.leave(step, self.groups, self.consumers, request)
                 else:
                     yield from session.leave(step, self.groups, request)
 

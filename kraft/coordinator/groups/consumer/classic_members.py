@@ -15,7 +15,7 @@ from kraft.coordinator.groups.consumer.embedded import decode_subscription, enco
 from kraft.coordinator.groups.consumer.group import ConsumerGroup, ConsumerMember, MemberState
 from kraft.coordinator.groups.consumer.heartbeat import advance
 from kraft.coordinator.groups.consumer.membership import check_size, known_member, known_static_member, replaced
-from kraft.coordinator.groups.consumer.migration import downgrade, is_downgrade
+from kraft.coordinator.groups.consumer.migration import downgrade, downgraded, is_downgrade
 from kraft.coordinator.groups.consumer.records import group_metadata, member_tombstones
 from kraft.coordinator.groups.consumer.regexes import drop_unused
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
@@ -128,8 +128,9 @@ def _joined(
     image = consumers.image()  # before the steps, during which a newer one may come
     owned = owned_by_id(subscription, image)
     after = yield from advance(decision, consumers, before, member, owned)
-    if left is not None and is_downgrade(step, decision.draft, left):
-        yield from downgrade(step, classic, consumers, decision, left, rebalances=False)
+    gone = {} if left is None else {left.member_id: left}
+    if is_downgrade(step, decision.draft, gone):
+        yield from downgrade(step, classic, consumers, decision, gone, rebalances=False)
         return after
     consumers.decided(decision)
     consumers.saw(message.group_id, image)
@@ -216,10 +217,11 @@ def _waits_for_others(group: ConsumerGroup, member: ConsumerMember) -> bool:
     )
 
 
-def leave(step: Step, consumers: ConsumerGroups, request: CoordinatorRequest) -> Steps[None]:
+def leave(step: Step, classic: dict[str, Group], consumers: ConsumerGroups, request: CoordinatorRequest) -> Steps[None]:
     """Remove members of both protocols, by member id or group instance id, and raise the group epoch.
 
-    An administrator removes members of the consumer protocol in this way, too.
+    An administrator removes members of the consumer protocol in this way, too. If the others are classic members, the
+    group becomes classic, or stays as it is if they cannot form one.
     """
     message: LeaveGroupRequest = request.message
     is_batched = request.version >= BATCHED_LEAVE_VERSION
@@ -230,9 +232,9 @@ def leave(step: Step, consumers: ConsumerGroups, request: CoordinatorRequest) ->
     try:
         for identity in leaving:
             answers += [(yield from _leave_one(decision, identity))]
-        if decision.records:
-            left = [each for each in before.values() if each.member_id not in decision.draft.members]
-            yield from drop_unused(decision, left)
+        left = {name: each for name, each in before.items() if name not in decision.draft.members}
+        if left and not (yield from downgraded(step, classic, consumers, consumers.groups[message.group_id], left)):
+            yield from drop_unused(decision, left.values())
             found = yield from metadata_hash(decision.draft, consumers.image())
             epoch = decision.draft.epoch + 1
             yield from decision.add(group_metadata(message.group_id, epoch, found))

@@ -21,13 +21,7 @@ from kraft.coordinator.groups.consumer.group import (
     ConsumerMember,
 )
 from kraft.coordinator.groups.consumer.membership import check, known_member, known_static_member, sender
-from kraft.coordinator.groups.consumer.migration import (
-    begin_upgrade,
-    complete_upgrade,
-    downgrade,
-    is_downgrade,
-    upgrade,
-)
+from kraft.coordinator.groups.consumer.migration import begin_upgrade, complete_upgrade, downgraded, upgrade
 from kraft.coordinator.groups.consumer.reconciliation import Reconciliation
 from kraft.coordinator.groups.consumer.records import (
     current_assignment,
@@ -260,21 +254,14 @@ def fence(
 ) -> Steps[None]:
     """Remove a member and raise the group epoch. The next heartbeat of another member computes the new target.
 
-    If the others are classic members, the group becomes classic instead. It stays as it is if they cannot form one: a
-    subscription is malformed, or the record would be too large.
+    If the others are classic members, the group becomes classic instead, as ``downgraded`` says.
 
     Raises:
         KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
     """
+    if (yield from downgraded(step, classic, consumers, group, {member.member_id: member})):
+        return
     decision = GroupDecision(step, group.group_id, group)
-    if is_downgrade(step, group, member):
-        try:
-            yield from downgrade(step, classic, consumers, decision, member, rebalances=True)
-            return
-        except KafkaError as refused:
-            if refused.code is ErrorCode.COORDINATOR_NOT_AVAILABLE:
-                raise
-            decision = GroupDecision(step, group.group_id, group)
     yield from decision.add(*member_tombstones(group.group_id, member.member_id))
     yield from drop_unused(decision, [member])
     found = yield from metadata_hash(decision.draft, consumers.image())

@@ -7,6 +7,7 @@ again. ``group.consumer.migration.policy`` allows each direction. Source: ``conv
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from uuid import UUID
 
 import attrs
@@ -169,15 +170,41 @@ def complete_upgrade(step: Step, classic: dict[str, Group], consumers: ConsumerG
         yield 1
 
 
-def is_downgrade(step: Step, group: ConsumerGroup, left: ConsumerMember) -> bool:
+def is_downgrade(step: Step, group: ConsumerGroup, left: Mapping[str, ConsumerMember]) -> bool:
     """Return whether the group becomes classic without ``left``."""
-    others = [each for each in group.members.values() if each.member_id != left.member_id]
+    others = [each for each in group.members.values() if each.member_id not in left]
     return (
-        left.classic is None
+        any(each.classic is None for each in left.values())
         and step.settings.consumer.may_downgrade
         and 0 < len(others) <= step.settings.group_max_size
         and all(each.classic is not None for each in others)
     )
+
+
+def downgraded(
+    step: Step,
+    classic: dict[str, Group],
+    consumers: ConsumerGroups,
+    group: ConsumerGroup,
+    left: Mapping[str, ConsumerMember],
+) -> Steps[bool]:
+    """Make the group classic without ``left`` if the others are classic members, and let these rebalance. Return
+    whether it is classic. It stays as it is if they cannot form one: a subscription is malformed, or the record would
+    be too large.
+
+    Raises:
+        KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
+    """
+    if not is_downgrade(step, group, left):
+        return False
+    try:
+        decision = GroupDecision(step, group.group_id, group)
+        yield from downgrade(step, classic, consumers, decision, left, rebalances=True)
+    except KafkaError as refused:
+        if refused.code is ErrorCode.COORDINATOR_NOT_AVAILABLE:
+            raise
+        return False
+    return True
 
 
 def downgrade(
@@ -185,7 +212,7 @@ def downgrade(
     classic: dict[str, Group],
     consumers: ConsumerGroups,
     decision: GroupDecision,
-    left: ConsumerMember,
+    left: Container[str],
     *,
     rebalances: bool,
 ) -> Steps[None]:
@@ -206,7 +233,7 @@ def downgrade(
         protocol_type=CONSUMER_PROTOCOL,
     )
     for member in before.members.values():
-        if member.member_id != left.member_id:
+        if member.member_id not in left:
             group.add(_classic_member(member))
         yield 1
     group.protocol_name = yield from group.elect_protocol()
@@ -225,7 +252,7 @@ def downgrade(
     decision.add_classic(GroupRecord(group.group_id, (yield from group_value(group))))
     consumers.decided(decision)
     classic[group.group_id] = group
-    others = (member for member_id, member in before.members.items() if member_id != left.member_id)
+    others = (member for member_id, member in before.members.items() if member_id not in left)
     if rebalances or not all(member.is_reconciled_to(before.epoch) for member in others):
         yield from prepare(step, group)
 

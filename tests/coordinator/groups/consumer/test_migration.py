@@ -409,6 +409,20 @@ def test_an_administrator_removes_a_member_of_the_consumer_protocol() -> None:
     assert not desk.consumer_group.members
 
 
+def test_a_group_whose_consumer_members_an_administrator_removed_is_classic_again() -> None:
+    """Apache: ``consumerGroupFenceMembers`` converts the group if all others are classic members."""
+    desk = ConsumerDesk(t=4)
+    clients = classic_group(desk, [0, 1], [2, 3])
+    members = [Member(desk, "m1"), Member(desk, "m2")]
+    converge(desk, members, clients)
+    assert desk.leave(("m1", None), ("m2", None), ("unknown", None)) == [0, 0, CODES.UNKNOWN_MEMBER_ID]
+    assert desk.core.consumers.groups == {}
+    assert set(desk.group().members) == {client.member_id for client in clients}
+    assert [client.heartbeat() for client in clients] == [CODES.REBALANCE_IN_PROGRESS] * 2
+    desk.restart()
+    assert desk.core.consumers.groups == {}
+
+
 @pytest.mark.parametrize("cause", ["malformed", "large"])
 def test_a_member_leaves_although_the_others_cannot_form_a_classic_group(cause: str) -> None:
     """Apache: ``convertToClassicGroup`` fails the request, each time. Here the group stays one of both protocols."""
