@@ -225,9 +225,11 @@ class Metadata:
             newest = self._quorum.log.snapshot
             if self.image.offset >= 0 and (newest is None or self.image.offset >= newest.end_offset):
                 await self._write_snapshot()
-            log = self._quorum.log
-            while (beyond := log.retention_candidate(self._world.clock.now_ms())) is not None:
+            while (beyond := self._beyond_retention()) is not None:
                 await self._quorum.trim(beyond)
+
+    def _beyond_retention(self) -> SnapshotId | None:
+        return self._quorum.log.retention_candidate(self._world.clock.now_ms(), self._quorum.high_watermark)
 
     async def _write_snapshot(self) -> None:
         self._bytes_since_snapshot = 0

@@ -332,9 +332,15 @@ class Quorum:
         if self._shutting_down and self._has_handed_over():
             self._shut_down_done.set()
 
+    def _awaits(self, event: ResponseReceived) -> bool:
+        state = self._core.state
+        return isinstance(state, Follower) and state.pending_request == event.number
+
     async def _prepared(self, event: Event) -> Event | None:
         """Do the work of the driver that precedes a step. Return the event for the core, or None if it is outdated."""
         if isinstance(event, ResponseReceived):
+            if not self._awaits(event):
+                return event  # its records may not continue the log, and the core does not take them
             return await in_slices(self._responses.prove(event), _SLICE_RECORDS)
         if isinstance(event, ShutDown):
             self._shutting_down = True

@@ -355,16 +355,18 @@ class MetadataLog:
         self._begins_at = snapshot
         self._snapshots.delete_before(snapshot)
 
-    def retention_candidate(self, now_ms: int) -> SnapshotId | None:
+    def retention_candidate(self, now_ms: int, high_watermark: int) -> SnapshotId | None:
         """Return a snapshot to trim the log to, if the log exceeds ``metadata.max.retention.*``, else None.
 
-        The newest snapshot always stays, and the log is only trimmed where it is durable. Call again after ``trim``.
+        The newest snapshot always stays, and the log is only trimmed where it is durable, and below the high watermark:
+        a leader's snapshot that the core has not installed may reach beyond it. Call again after ``trim``.
         """
         config = self._config
         snapshot = self._snapshots.surplus(
             self._log.size, self.start_offset, now_ms, config.retention_bytes, config.retention_ms
         )
-        return snapshot if snapshot is not None and snapshot.end_offset <= self._log.recovery_point else None
+        limit = min(self._log.recovery_point, high_watermark)
+        return snapshot if snapshot is not None and snapshot.end_offset <= limit else None
 
     def trim(self, snapshot: SnapshotId) -> None:
         """Let the log begin at the end of ``snapshot``. Deletes older snapshots, and the segments that it covers

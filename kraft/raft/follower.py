@@ -139,7 +139,7 @@ def take_fetch_response(member: Member, now: float, event: ResponseReceived) -> 
 def _expected(member: Member, now: float, event: ResponseReceived) -> Follower | None:
     """Learn from a response; return the state if it is a good response to the pending request."""
     response, before = event.response, member.state
-    member.learn(now, response.epoch, response.leader_id, event.to)
+    member.learn(now, response, event.to)
     state = member.state
     if state is not before:
         return None
@@ -282,7 +282,7 @@ def answer_end(member: Member, now: float, request_id: int, request: EndQuorumEp
     if reason is not None:
         member.refuse(request_id, request, leader, reason)
         return
-    seeking = isinstance(member.state, Prospective) and member.leader_id == leader
+    seeking = isinstance(member.state, Prospective) and member.state.leader_id == leader
     if request.epoch > member.epoch or member.state.leader_id is None or seeking:
         member.follow(now, request.epoch, leader, f"{leader} sent EndQuorumEpoch")
     rank = successors.index(member.node_id) if member.node_id in successors else len(successors)

@@ -250,7 +250,7 @@ def answer_fetch_snapshot(member: Member, now: float, request_id: int, request: 
 def take_begin_response(member: Member, now: float, event: ResponseReceived) -> None:
     response, state = event.response, member.state
     assert isinstance(response, BeginQuorumEpochResponse)
-    member.learn(now, response.epoch, response.leader_id, event.to)
+    member.learn(now, response, event.to)
     if isinstance(state, Leader) and member.state is state and response.epoch == event.request.epoch == state.epoch:
         state.progress[event.to].acknowledged = True
 
@@ -296,7 +296,7 @@ def send_end(member: Member, now: float) -> None:
 def take_end_response(member: Member, now: float, event: ResponseReceived) -> None:
     response = event.response
     assert isinstance(response, EndQuorumEpochResponse)
-    member.learn(now, response.epoch, response.leader_id, event.to)
+    member.learn(now, response, event.to)
     state = member.state
     if isinstance(state, Resigned) and event.request.epoch == state.epoch and response.error is ErrorCode.NONE:
         waiting = state.unacknowledged - {event.to}

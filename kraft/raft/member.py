@@ -88,7 +88,8 @@ class Member:
     def elected_id(self) -> int | None:
         """The leader that the epoch elected, if it is known: it may have resigned, or be given up."""
         state = self.state
-        return state.former_leader_id if isinstance(state, Unattached) else state.leader_id
+        former = state.former_leader_id if isinstance(state, Unattached | Prospective) else None
+        return state.leader_id if former is None else former
 
     @property
     def may_become_candidate(self) -> bool:
@@ -155,19 +156,22 @@ class Member:
         if snapshot is not None and snapshot.end_offset > self.log.end_offset:
             self.install(snapshot)
 
-    def learn(self, now: float, epoch: int, leader_id: int | None, peer: int) -> None:
+    def learn(self, now: float, response: Response, peer: int) -> None:
         """Adopt the epoch and the leader of a peer's response, if they are newer.
 
-        Only a former leader itself can say that it still leads: others may not know yet that it was given up.
+        A former leader is followed again only if it answers a Fetch without an error. Other voters may not know that it
+        resigned, and a resigned leader of Apache Kafka still names itself.
 
         An observer adopts no epoch without a leader. The epoch might be a candidate's that is gone, and never get a
         leader. The voters, in an older epoch, would then refuse the observer, and their responses would not help it.
         """
-        state = self.state
+        epoch, leader_id, state = response.epoch, response.leader_id, self.state
         if epoch < state.epoch or self.is_implausible(epoch):
             return
-        if epoch == state.epoch and (state.leader_id is not None or self.elected_id not in (None, peer)):
-            return
+        if epoch == state.epoch and self.elected_id is not None:
+            fetched = isinstance(response, FetchResponse) and response.error is ErrorCode.NONE
+            if state.leader_id is not None or not fetched or not leader_id == peer == self.elected_id:
+                return
         if leader_id is not None and leader_id in self.others:
             self.follow(now, epoch, leader_id, f"{peer} named {leader_id} as the leader")
         elif epoch > state.epoch and self.is_voter:

@@ -55,14 +55,15 @@ class Prospective:
     """Seeks pre-votes, to learn whether it could win, before it enters a new epoch (KIP-996). It may know the leader of
     ``epoch``.
 
-    ``resigned``: that leader resigned. ``unreached`` are the voters whose request failed; they get another one at
-    ``request_at``.
+    ``former_leader_id`` is as in Unattached. ``resigned``: the leader resigned. ``unreached`` are the voters whose
+    request failed; they get another one at ``request_at``.
     """
 
     epoch: int
     election_deadline: float
     leader_id: int | None = None
     voted_for: int | None = None
+    former_leader_id: int | None = None
     resigned: bool = False
     granted: frozenset[int] = frozenset()
     refused: frozenset[int] = frozenset()

@@ -74,7 +74,7 @@ def judge_vote(member: Member, request: VoteRequest) -> Reason:
             return by_log if request.pre_vote else Reason.I_RESIGNED
         case Candidate():
             return by_log if request.pre_vote else Reason.VOTED_FOR_MYSELF
-        case Unattached(former_leader_id=int()) | Prospective(leader_id=int()) if not request.pre_vote:
+        case Unattached() | Prospective() if not request.pre_vote and member.elected_id is not None:
             return Reason.LEADER_KNOWN
         case Unattached(voted_for=int(voted_for)) | Prospective(voted_for=int(voted_for)) if not request.pre_vote:
             return Reason.GRANTED_AGAIN if voted_for == request.candidate_id else Reason.VOTED_FOR_ANOTHER
@@ -94,10 +94,10 @@ def seek_votes(member: Member, now: float, why: str, retries: int = 0) -> None:
     state = member.state
     deadline = now + member.timing.election_timeout(member.jitter())
     granted = frozenset({member.node_id})
-    elected = member.elected_id
-    resigned = state.resigned if isinstance(state, Follower) else elected is not None
+    former = state.former_leader_id if isinstance(state, Unattached) else None
+    resigned = isinstance(state, Follower) and state.resigned
     prospective = Prospective(
-        state.epoch, deadline, elected, state.voted_for, resigned, granted=granted, retries=retries
+        state.epoch, deadline, member.leader_id, state.voted_for, former, resigned, granted=granted, retries=retries
     )
     member.become(prospective, why)
     if len(granted) >= member.majority:
@@ -138,7 +138,7 @@ def take_vote_response(member: Member, now: float, event: ResponseReceived) -> N
     request, response = event.request, event.response
     assert isinstance(request, VoteRequest)
     assert isinstance(response, VoteResponse)
-    member.learn(now, response.epoch, response.leader_id, event.to)
+    member.learn(now, response, event.to)
     state = member.state
     if member.shutting_down or request.epoch != state.epoch or response.error is not ErrorCode.NONE:
         return
@@ -160,7 +160,7 @@ def _count_pre_vote(member: Member, now: float, state: Prospective, voter: int, 
         return
     state = attrs.evolve(state, refused=state.refused | {voter})
     member.state = state
-    if voter == state.leader_id == response.leader_id:
+    if voter == state.leader_id == response.leader_id and not state.resigned:
         end_pre_votes(member, now, state, f"{voter} responded as the leader")
     elif _is_lost(member, state.refused):
         end_pre_votes(member, now, state, _with_votes(state.refused, "would refuse"))
@@ -173,7 +173,7 @@ def end_pre_votes(member: Member, now: float, state: Prospective, why: str) -> N
         return
     deadline = now + member.timing.election_timeout(member.jitter())
     request_at = member.next_request_at(now)
-    member.become(Unattached(state.epoch, deadline, state.voted_for, state.leader_id, request_at), why)
+    member.become(Unattached(state.epoch, deadline, state.voted_for, member.elected_id, request_at), why)
 
 
 def count_vote(member: Member, now: float, state: Candidate, voter: int) -> None:

@@ -25,12 +25,13 @@ from kraft.quorum.election import ElectionFile
 from kraft.quorum.log import MetadataLog
 from kraft.quorum.trace import CoreStepped
 from kraft.raft.core import RaftCore
-from kraft.raft.events import Effects, Event, LogAppended, LogFlushed, RequestReceived
+from kraft.raft.events import Effects, Event, LogAppended, LogFlushed, RequestReceived, ResponseReceived
 from kraft.raft.messages import FetchRequest, FetchResponse, VoteRequest
 from kraft.raft.state import ElectionState, Follower, Prospective
 from kraft.raft.timing import Timing
 from kraft.simulation.virtual_network import at_once
 from kraft.storage.flush import Flush
+from kraft.wire.errors import ErrorCode
 from kraft.world.transport import Transport
 from tests.support.held import WITHOUT_THREADS
 from tests.support.quorums import append, identity, idle, running
@@ -273,6 +274,24 @@ async def test_the_load_of_a_snapshot_takes_no_time_of_the_leader(tmp_path: Path
         await trio.sleep(0.2)
         assert isinstance(quorum.state, Prospective)
         nursery.cancel_scope.cancel()
+
+
+async def test_records_that_nobody_awaits_any_more_are_not_called_invalid(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Voter 2 paused for longer than the fetch timeout. Its records continue a log as it was then."""
+    quorum = restarted(tmp_path, Timing(election_timeout_s=600.0, fetch_timeout_s=600.0))
+    request = FetchRequest(1, 1, 0, 0, 0.5)
+    late = ResponseReceived(10**6, 2, request, FetchResponse(ErrorCode.NONE, 1, 2), b"of another log")
+    stepped = trio.Event()
+    quorum.trace.subscribe(CoreStepped, lambda step: stepped.set() if step.event is late else None)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(quorum.run, idle)
+        await quorum._inbox.send(late)
+        with trio.fail_after(30):
+            await stepped.wait()
+        nursery.cancel_scope.cancel()
+    assert "invalid records" not in caplog.text
 
 
 async def test_an_unreachable_peer_delays_no_other_task(tmp_path: Path) -> None:

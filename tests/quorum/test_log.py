@@ -58,7 +58,7 @@ def test_a_new_log_is_empty(tmp_path: Path) -> None:
     assert shape(log) == (0, 0, 0, [], None)
     assert log.read(0, 100) == (b"", None)
     assert finished(log.batches(0, 0)) == ()
-    assert log.retention_candidate(10**15) is None
+    assert log.retention_candidate(10**15, log.end_offset) is None
     log.close()
     assert partition_metadata.read_topic_id(log.directory) == METADATA_TOPIC_ID
 
@@ -394,13 +394,14 @@ def test_retention_by_size(tmp_path: Path) -> None:
     log = open_log(tmp_path, LogConfig(segment_bytes=400, retention_bytes=2000, retention_ms=-1))
     fill(log, 1, 4)
     snapshots = [snapshot_of(log, 3)]
-    assert log.retention_candidate(0) is None
+    assert log.retention_candidate(0, log.end_offset) is None
     fill(log, 2, 10)
     snapshots += [snapshot_of(log, end) for end in (5, 7, 12)]
-    assert log.retention_candidate(0) is None, "nothing is trimmed that is not durable"
+    assert log.retention_candidate(0, log.end_offset) is None, "nothing is trimmed that is not durable"
     flush(log)
+    assert log.retention_candidate(0, 4) is None, "a leader's snapshot may reach beyond the high watermark"
     trimmed = []
-    while (candidate := log.retention_candidate(0)) is not None:
+    while (candidate := log.retention_candidate(0, log.end_offset)) is not None:
         log.trim(candidate)
         trimmed.append(candidate)
     assert trimmed == snapshots[1 : 1 + len(trimmed)]
@@ -415,10 +416,10 @@ def test_retention_by_age(tmp_path: Path) -> None:
     snapshots = [snapshot_of(log, end) for end in (3, 6, 9)]
     flush(log)
     assert [log.load_snapshot(each).timestamp_ms for each in snapshots] == [1002, 1005, 1008]
-    assert log.retention_candidate(1102) is None
-    assert log.retention_candidate(1103) == snapshots[1]
+    assert log.retention_candidate(1102, log.end_offset) is None
+    assert log.retention_candidate(1103, log.end_offset) == snapshots[1]
     log.trim(snapshots[1])
-    assert log.retention_candidate(1105) is None
-    assert log.retention_candidate(10**9) == snapshots[2]
+    assert log.retention_candidate(1105, log.end_offset) is None
+    assert log.retention_candidate(10**9, log.end_offset) == snapshots[2]
     log.trim(snapshots[2])
-    assert log.retention_candidate(10**9) is None, "the newest snapshot stays"
+    assert log.retention_candidate(10**9, log.end_offset) is None, "the newest snapshot stays"

@@ -242,14 +242,34 @@ def test_an_epoch_with_a_leader_gets_no_second_one_after_its_resignation() -> No
     assert answer(core, VoteRequest(5, 3, 3, 4), 4.2).granted
 
 
-def test_hearsay_leads_no_voter_back_to_a_leader_that_resigned() -> None:
-    """Another voter may not know yet that leader 2 resigned."""
+def test_only_a_fetch_leads_back_to_a_leader_that_was_given_up() -> None:
+    """Voter 3 may not know that leader 2 resigned, and a resigned leader of Apache Kafka still names itself."""
     core = without_its_resigned_leader()
     (fetch,) = core.step(1.0, Timeout()).sends
-    respond(core, attrs.evolve(fetch, to=3), FetchResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, 4, 2), 1.1)
-    assert core.leader_id is None
+    for voter in (2, 3):
+        respond(core, attrs.evolve(fetch, to=voter), FetchResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, 4, 2), 1.1)
+        assert core.leader_id is None
     respond(core, attrs.evolve(fetch, to=2), FetchResponse(ErrorCode.NONE, 4, 2), 1.1)
     assert core.leader_id == 2
+
+
+def test_one_that_seeks_votes_does_not_name_a_leader_that_resigned() -> None:
+    """An observer, or a voter that granted the pre-vote, would follow it for a whole fetch timeout."""
+    core = without_its_resigned_leader()
+    core.step(2.0, Timeout())
+    assert isinstance(core.state, Prospective)
+    assert core.leader_id is None
+    assert answer(core, FetchRequest(4, 9, 0, 0, 0.5), 2.1).leader_id is None
+
+
+def test_the_refusal_of_a_resigned_leader_does_not_end_the_round() -> None:
+    """Apache Kafka's resigned leader names itself when it refuses. The third voter may grant."""
+    core = member(election=ElectionState(4, leader_id=2), log=log_of((3, 3)))
+    answer(core, EndQuorumEpochRequest(4, 2, (1, 3)), 0.1)
+    to_leader, to_other = core.step(2.0, Timeout()).sends
+    respond(core, to_leader, VoteResponse(ErrorCode.NONE, 4, 2), 2.1)
+    respond(core, to_other, VoteResponse(ErrorCode.NONE, 4, None, granted=True), 2.2)
+    assert (type(core.state), core.epoch) == (Candidate, 5)
 
 
 def test_one_that_stops_and_gives_up_its_leader_does_not_forget_it() -> None:

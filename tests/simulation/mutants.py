@@ -337,11 +337,11 @@ def drops_the_last(recover: Any) -> Any:
 
 
 def takes_any_epoch(learn: Any) -> Any:
-    def learn_anything(member: Any, now: float, epoch: int, leader_id: Any, peer: int) -> None:
-        if epoch > member.epoch and leader_id is None:
-            member.detach(now, epoch, f"{peer} responded with a newer epoch")
+    def learn_anything(member: Any, now: float, response: Any, peer: int) -> None:
+        if response.epoch > member.epoch and response.leader_id is None:
+            member.detach(now, response.epoch, f"{peer} responded with a newer epoch")
         else:
-            learn(member, now, epoch, leader_id, peer)
+            learn(member, now, response, peer)
 
     return learn_anything
 
