@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cattrs
+import click
 import pytest
+import trio
 from click.testing import CliRunner, Result
 
 from kraft.cli import experiment
@@ -139,3 +141,22 @@ def test_an_unknown_software_is_refused(tmp_path: Path) -> None:
     done = run("control-plane", "--apache", str(tmp_path), "--into", str(tmp_path), "--software", "kraft,redpanda")
     assert done.exit_code == 2
     assert "'redpanda' is none of kraft, apache" in done.output
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "output"),
+    [
+        (trio.TooSlowError(), 1, "Error: The cluster did not take a step of the experiment in time\n"),
+        (BaseExceptionGroup("", [BaseExceptionGroup("", [KeyboardInterrupt()])]), 1, "Aborted!\n"),
+    ],
+)
+def test_a_late_cluster_and_ctrl_c_are_one_line(failure: BaseException, status: int, output: str) -> None:
+    """docs/tools.md: "It never prints a traceback"."""
+
+    @click.command
+    def command() -> None:
+        with experiment._one_line():
+            raise failure
+
+    done = CliRunner().invoke(command)
+    assert (done.exit_code, done.stderr) == (status, output)

@@ -211,3 +211,11 @@ def test_spark_is_imported_only_where_it_is_asked_for() -> None:
 def test_options_of_spark_need_a_campaign_on_spark(arguments: tuple[str, ...]) -> None:
     with pytest.raises(click.UsageError):
         run(*arguments)
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"[" * 100_000])
+def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "plan").write_bytes(data)
+    result = CliRunner().invoke(cli, ["simulate", "--seed", SEED, "--plan", str(tmp_path / "plan")])
+    assert result.exit_code == 2
+    assert "invalid plan" in result.stderr
