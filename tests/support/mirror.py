@@ -118,7 +118,6 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "api/test_index.py": "api.table",
         "api/test_offset_commit.py": "api.offset_commits",
         "api/test_row.py": "api.authorized_operations",
-        "client/test_cluster.py": "world.dial",
         "controller/test_alter_configs.py": "metadata.config_changes",
         "metadata/test_delta.py": "metadata.image metadata.topic_name",
         "node/test_node.py": "api.context controller.context world.clock world.world",
