@@ -9,7 +9,7 @@ from typing import Generic
 import attrs
 
 from kraft.api.handlers import Context, Handlers
-from kraft.rpc.channel import LARGE_FRAME_BYTES, Parked, Reply, Request, ResponseAction
+from kraft.rpc.channel import CLOSE, LARGE_FRAME_BYTES, Parked, Reply, Request, ResponseAction
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 
@@ -46,6 +46,8 @@ class Dispatcher(Generic[Context]):
             if refused.code in self.raised:
                 raise
             reply = api.error(message, request.response_version, refused.code, refused.message)
+            if reply is CLOSE:
+                raise  # the log of the connection says why it closes
         return reply
 
     async def _when_there_is_room(self, request: Request) -> Message | ResponseAction:
@@ -54,7 +56,7 @@ class Dispatcher(Generic[Context]):
         reply = await self.handle(request)
         return await reply.wait() if isinstance(reply, Parked) else reply
 
-    def error_response(self, request: Request, failure: Exception) -> Message:
+    def error_response(self, request: Request, failure: Exception) -> Message | ResponseAction:
         """Return the error response to a request whose handler or parked reply failed."""
         api, refused = self.handlers.load(request.api_key), refusal(failure)
         return api.error(request.message(), request.response_version, refused.code, refused.message)

@@ -18,7 +18,7 @@ import trio
 
 from kraft.api.row import ListenerType
 from kraft.messages.registry import ApiKey, request_class, response_class
-from kraft.rpc.channel import LARGE_FRAME_BYTES, Reply, Request
+from kraft.rpc.channel import LARGE_FRAME_BYTES, Reply, Request, ResponseAction
 from kraft.wire.codec import prepare_decoder, prepare_encoder
 from kraft.wire.errors import ErrorCode
 from kraft.wire.schema import Message
@@ -33,8 +33,10 @@ request, its message.
 The message is None for ApiVersions in a version that is not offered.
 """
 
-ErrorAnswer = Callable[[Any, int, ErrorCode, str | None], Message]
-"""``error`` of an API's file: returns a response in the given version that refuses the whole message."""
+ErrorAnswer = Callable[[Any, int, ErrorCode, str | None], Message | ResponseAction]
+"""``error`` of an API's file: returns a response in the given version that refuses the whole message; CLOSE if the
+client expects none.
+"""
 
 Need = tuple[int, int, bool]
 """The needs of a request: API key, version, and whether its frame is large, and so decoded in slices."""

@@ -85,13 +85,13 @@ _STALE = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EP
 async def at_broker(broker: BrokerContext, request: Request, message: ProduceRequest) -> Reply:
     version = request.api_version
     if version < OLDEST_SERVED:
-        return error(message, version, ErrorCode.UNSUPPORTED_VERSION)
+        return _refused(message, version, ErrorCode.UNSUPPORTED_VERSION)
     if message.acks not in (ACKS_ALL, 0, 1):
-        return error(message, version, ErrorCode.INVALID_REQUIRED_ACKS)
+        return _refused(message, version, ErrorCode.INVALID_REQUIRED_ACKS)
     named, is_transactional = await _last_named(message.topic_data)
     if is_transactional:
         if message.transactional_id is None:
-            return error(message, version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            return _refused(message, version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         if version >= ADDING_VERSION or broker.config.transactions.transaction_partition_verification_enable:
             return await _transactional(broker, version, message, named)
     return await _append(_Produced(broker, message.acks, version), message, named)
@@ -124,7 +124,7 @@ async def _transactional(broker: BrokerContext, version: int, message: ProduceRe
     """
     wanted = await unverified(broker, _partitions(broker, version, named))
     if len(wanted.producers) > 1:
-        return error(message, version, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        return _refused(message, version, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     produced = _Produced(broker, message.acks, version, wanted)
     if not wanted.log_ends:
         return await _append(produced, message, named)
@@ -208,7 +208,8 @@ class _Produced:
         self._wanted = wanted
         self._acks = acks
         self._version = version
-        self._failed = False
+        self._failure: KafkaError | None = None
+        """With acks=0: the first error."""
         self.long: list[tuple[PartitionProduceResponse, LongAppend]] = []
         self.unflushed: list[tuple[PartitionProduceResponse, HostedPartition]] = []
         self.uncommitted: list[_UncommittedAppend] = []
@@ -275,8 +276,10 @@ class _Produced:
             self._refuse(each.answer, each.partition.topic, None, refused)
 
     def unanswered(self) -> ResponseAction:
-        """Return the end of a request with acks=0."""
-        return CLOSE if self._failed else NO_RESPONSE
+        """End a request with acks=0. Raises KafkaError, its first error, which the log names: the connection closes."""
+        if self._failure is not None:
+            raise self._failure
+        return NO_RESPONSE
 
     def _appended(self, answer: PartitionProduceResponse, partition: HostedPartition, appended: AppendInfo) -> None:
         answer.base_offset, answer.log_append_time_ms = appended.base_offset, appended.log_append_time_ms
@@ -290,11 +293,11 @@ class _Produced:
     def _refuse(
         self, answer: PartitionProduceResponse, topic: str, partition: HostedPartition | None, failure: Exception
     ) -> None:
-        self._failed = True
         if not isinstance(failure, KafkaError):
             logger.error("cannot append to %s-%d, its producer gets an error: %s", topic, answer.index, failure)
-            answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
-            return
+            failure = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+        if self._acks == 0 and self._failure is None:
+            self._failure = KafkaError(failure.code, f"{topic}-{answer.index}: {failure.message}")
         # A text only where it concerns records: clients have better texts for the codes themselves.
         answer.error_code = failure.code
         if failure.code in _STALE and self._version >= CURRENT_LEADER_VERSION:
@@ -306,6 +309,13 @@ class _Produced:
         if isinstance(failure, RefusedRecords):
             answer.error_message = failure.message
             answer.record_errors = [BatchIndexAndErrorMessage(index, failure.message) for index in failure.indexes]
+
+
+def _refused(message: ProduceRequest, version: int, code: ErrorCode) -> ProduceResponse | ResponseAction:
+    """Return the response that refuses the whole request. Raises KafkaError with acks=0, as ``unanswered`` does."""
+    if message.acks == 0:
+        raise KafkaError(code)
+    return error(message, version, code)
 
 
 def error(

@@ -22,7 +22,7 @@ from kraft.messages.registry import ApiKey, request_class
 from kraft.messages.stop_replica_response import StopReplicaResponse
 from kraft.messages.update_metadata_response import UpdateMetadataResponse
 from kraft.metrics import Registry
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import CLOSE, Reply, Request
 from kraft.rpc.client import Connection
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
@@ -67,7 +67,7 @@ async def legacy_brokers(ids: Sequence[int], connect: str) -> AsyncIterator[None
     service = Service(
         handle=_accept,
         apis={key: request_class(key).VALID_VERSIONS for key in _RESPONSES},
-        error_response=lambda request, error: None,
+        error_response=lambda request, error: CLOSE,
         quotas=ConnectionQuotas(ConnectionLimits(), world.seconds),
         registry=Registry(world.seconds),
         settings=SocketSettings(request_max_bytes=2**30),

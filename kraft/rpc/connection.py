@@ -33,8 +33,8 @@ from kraft.world.transport import Transport
 
 logger = logging.getLogger("kraft.rpc")
 
-ErrorResponse = Callable[[Request, Exception], Message | None]
-"""Makes the error response for a failed request (UNKNOWN_SERVER_ERROR); None closes the connection instead."""
+ErrorResponse = Callable[[Request, Exception], Message | ResponseAction]
+"""Makes the error response for a failed request (UNKNOWN_SERVER_ERROR); CLOSE if the client expects none."""
 
 MAX_TOGETHER: Final = 4
 """Not a Kafka setting. How many responses to pipelined requests leave together. With many, the client and the node
@@ -272,12 +272,16 @@ async def _send_spliced(transport: Transport, data: bytes | bytearray, pieces: l
 def failed_reply(
     request: Request, error: Exception, error_response: ErrorResponse, rejections: RejectionLog
 ) -> Message | ResponseAction:
-    """Return the reply to a request whose handler raised ``error``. Malformed input closes the connection."""
-    if isinstance(error, DecodeError):
+    """Return the reply to a request whose handler raised ``error``.
+
+    Malformed input closes the connection, and so does the failure of a request that expects no response. The log says
+    why.
+    """
+    reply = CLOSE if isinstance(error, DecodeError) else error_reply(request, error, error_response)
+    if reply is CLOSE and isinstance(error, DecodeError | KafkaError):
         client_id = repr(request.client_id)[:SHOWN_CLIENT_ID]
         rejections.closed(request.connection, f"{_api(request)} from {client_id}: {error}")
-        return CLOSE
-    return error_reply(request, error, error_response)
+    return reply
 
 
 def error_reply(request: Request, error: Exception, error_response: ErrorResponse) -> Message | ResponseAction:
@@ -289,11 +293,10 @@ def error_reply(request: Request, error: Exception, error_response: ErrorRespons
     if not isinstance(error, KafkaError):
         logger.error("%s %s: %s failed", peer.listener, peer.name, api, exc_info=error)
     try:
-        response = error_response(request, error)
+        return error_response(request, error)
     except Exception:
         logger.exception("%s %s: %s has no error response", peer.listener, peer.name, api)
         return CLOSE
-    return CLOSE if response is None else response
 
 
 def _api(request: Request) -> str:

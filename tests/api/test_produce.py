@@ -83,6 +83,29 @@ async def test_with_acks_0_a_refusal_closes_the_connection(
             assert await transport.receive_into(memoryview(bytearray(1))) == 0
 
 
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [(12, "UNKNOWN_TOPIC_OR_PARTITION: nowhere-0: "), (2, "UNSUPPORTED_VERSION: ")],
+    ids=["unknown topic", "old version"],
+)
+async def test_the_log_says_why_acks_0_closed_a_connection(
+    caplog: pytest.LogCaptureFixture, version: int, reason: str
+) -> None:
+    """Apache's KafkaApis: "Closing connection due to error during produce request"."""
+    async with embedded_node() as node:
+        host, _, port = node.bootstrap_servers.rpartition(":")
+        transport = await dial_by_tcp(host, int(port))
+
+        async def dial(_host: str, _port: int) -> Transport:
+            return transport
+
+        async with connect(host, int(port), client_id="quiet", dial=dial) as broker:
+            await broker.send(produce_request("nowhere", batch(b"a"), acks=0), version)
+            with trio.fail_after(30):
+                assert await transport.receive_into(memoryview(bytearray(1))) == 0
+    assert f"closed: API 0 version {version} from 'quiet': {reason}" in caplog.text
+
+
 @pytest.mark.parametrize("acks", [-2, 2, 3, 32767])
 async def test_other_acks_are_refused(broker: Connection, topic: str, acks: int) -> None:
     """KIP-1 took acks > 1 away."""

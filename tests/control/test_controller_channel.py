@@ -139,7 +139,7 @@ async def channel_to(
         for peer in peers:
             plane = Plane("control", (Endpoint("CONTROLLER", "PLAINTEXT", "127.0.0.1", 0),), 20, 1, 1)
             quotas = ConnectionQuotas(ConnectionLimits(), time.perf_counter)
-            service = Service(peer.handle, APIS, lambda request, error: None, quotas, Registry())
+            service = Service(peer.handle, APIS, lambda request, error: CLOSE, quotas, Registry())
             bound = await nursery.start(serve, plane, service, trio.Event())
             voters[peer.node_id] = Voter(peer.node_id, "127.0.0.1", bound["CONTROLLER"].port)
         channel = ControllerChannel(quorum, voters.get, local, **options)

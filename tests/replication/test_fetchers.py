@@ -131,7 +131,7 @@ async def following(tmp_path: Path, *leaders: Leader) -> AsyncIterator[Broker]:
         for leader in leaders:
             plane = Plane("data", (Endpoint("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 0),), processors=1, handlers=1)
             quotas = ConnectionQuotas(ConnectionLimits(), time.perf_counter)
-            service = Service(leader.handle, APIS, lambda request, error: None, quotas, Registry())
+            service = Service(leader.handle, APIS, lambda request, error: CLOSE, quotas, Registry())
             leader.port = (await nursery.start(serve, plane, service, trio.Event()))["PLAINTEXT"].port
             await broker.hear(registration(leader.node_id, 10 + leader.node_id, leader.port))
         await broker.replicas.registered(BROKER_EPOCH)

@@ -20,7 +20,7 @@ import trio
 from kraft.config.listeners import Endpoint
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import CLOSE, Reply, Request
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
@@ -71,7 +71,7 @@ async def main(profile: bool) -> None:
         service = Service(
             handle=handle,
             apis={HEARTBEAT: (0, VERSION)},
-            error_response=lambda request, error: None,
+            error_response=lambda request, error: CLOSE,
             quotas=ConnectionQuotas(ConnectionLimits(), time.perf_counter),
             registry=Registry(),
         )

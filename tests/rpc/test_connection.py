@@ -78,10 +78,10 @@ def test_a_version_that_does_not_exist_is_malformed(request_: Request) -> None:
 
 
 def test_a_failure_without_an_error_response_closes(request_: Request, caplog: pytest.LogCaptureFixture) -> None:
-    def broken(request: Request, error: Exception) -> Message | None:
+    def broken(request: Request, error: Exception) -> Message:
         raise RuntimeError("the error response fails as well")
 
-    assert error_reply(request_, RuntimeError("handler"), lambda request, error: None) is CLOSE
+    assert error_reply(request_, RuntimeError("handler"), lambda request, error: CLOSE) is CLOSE
     assert error_reply(request_, RuntimeError("handler"), broken) is CLOSE
     assert [record.levelno for record in caplog.records] == [logging.ERROR] * 3
 
@@ -89,7 +89,7 @@ def test_a_failure_without_an_error_response_closes(request_: Request, caplog: p
 def test_a_client_id_writes_no_line_of_its_own(request_: Request, caplog: pytest.LogCaptureFixture) -> None:
     request_.client_id = "me\n2030-01-01 ERROR kraft: all is lost"
     rejections = RejectionLog(lambda: 0.0)
-    assert failed_reply(request_, DecodeError("no such message"), lambda request, error: None, rejections) is CLOSE
+    assert failed_reply(request_, DecodeError("no such message"), lambda request, error: CLOSE, rejections) is CLOSE
     assert "\n" not in caplog.text.rstrip("\n")
 
 
