@@ -2,14 +2,15 @@
 
 Versions 0 to 6: 1 adds the key type, 3 is flexible, 4 has several keys (KIP-699), 6 may request share groups.
 
-The first request begins to create the topic of the coordinator. It and all others wait for that until CREATION_WAIT_S
-after its start. Until the topic exists, responses have COORDINATOR_NOT_AVAILABLE, which clients retry.
+The first request with a valid key begins to create the topic of the coordinator. It and all others wait for that until
+CREATION_WAIT_S after its start. Until the topic exists, responses have COORDINATOR_NOT_AVAILABLE, which clients retry.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -63,7 +64,8 @@ async def at_broker(broker: BrokerContext, request: Request, message: FindCoordi
     if topic is None or (message.key_type == KeyType.SHARE and request.api_version < SHARE_VERSION):
         return error(message, request.api_version, ErrorCode.INVALID_REQUEST)
     creation = broker.auto_topics.under_way(topic)
-    if creation is None and not broker.replicas.partition_count(topic):
+    keys = _keys(message, request.api_version)
+    if creation is None and not broker.replicas.partition_count(topic) and await _has_valid_key(topic, keys):
         creation = broker.auto_topics.create([topic])
     if creation is None:
         return await _answer(broker, request, message, topic)
@@ -77,6 +79,23 @@ async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: FindC
     return await at_broker(broker, request, message)
 
 
+def _keys(message: FindCoordinatorRequest, version: int) -> list[str]:
+    return message.coordinator_keys if version >= KEYS_VERSION else [message.key]
+
+
+async def _has_valid_key(topic: str, keys: list[str]) -> bool:
+    """Whether any key may have a coordinator. Any text is the id of a group or a transactional id."""
+    if topic != SHARE_STATE_TOPIC:
+        return bool(keys)
+    slices = Slices(_SLICE_KEYS)
+    for key in keys:
+        with suppress(KafkaError):
+            _share_partition(key)
+            return True
+        await slices.spend()
+    return False
+
+
 async def _answer_once_created(
     broker: BrokerContext, request: Request, message: FindCoordinatorRequest, topic: str, creation: Creation
 ) -> FindCoordinatorResponse:
@@ -88,10 +107,9 @@ async def _answer_once_created(
 async def _answer(
     broker: BrokerContext, request: Request, message: FindCoordinatorRequest, topic: str
 ) -> FindCoordinatorResponse:
-    keys = message.coordinator_keys if request.api_version >= KEYS_VERSION else [message.key]
     slices = Slices(_SLICE_KEYS)
     found = []
-    for key in keys:
+    for key in _keys(message, request.api_version):
         found.append(_find(broker, topic, key, request.connection.listener))
         await slices.spend(1 + len(key) // HASHED_CHARACTERS)
     return _shaped(request.api_version, found)
@@ -146,5 +164,4 @@ def _shaped(version: int, found: list[Coordinator]) -> FindCoordinatorResponse:
 def error(
     message: FindCoordinatorRequest, version: int, code: ErrorCode, text: str | None = None
 ) -> FindCoordinatorResponse:
-    keys = message.coordinator_keys if version >= KEYS_VERSION else [message.key]
-    return _shaped(version, mapped(keys, lambda key: _refused(key, code, text)))
+    return _shaped(version, mapped(_keys(message, version), lambda key: _refused(key, code, text)))

@@ -165,6 +165,21 @@ async def test_an_unknown_type_and_a_malformed_share_partition_are_invalid(
     assert found.error_code == ErrorCode.INVALID_REQUEST
 
 
+async def test_malformed_share_partitions_create_no_topic() -> None:
+    """Apache's KafkaApis.getCoordinator validates the key first. A request with one valid key creates the topic."""
+    async with embedded_node() as node, connected(node) as broker:
+        for keys in ([], ["g", "g:no-uuid:3"]):
+            response = await broker.request(FindCoordinatorRequest(key_type=2, coordinator_keys=keys), 6)
+            assert [each.error_code for each in response.coordinators] == [ErrorCode.INVALID_REQUEST] * len(keys)
+        assert (await ask(broker, None)).topics == []
+        await broker.request(FindCoordinatorRequest(key_type=2, coordinator_keys=["g", SHARE_PARTITION]), 6)
+
+        async def exists() -> bool:
+            return [each.name for each in (await ask(broker, None)).topics] == ["__share_group_state"]
+
+        await eventually_async(exists)
+
+
 async def test_a_share_partition_has_a_coordinator(broker: Connection) -> None:
     async def found() -> bool:
         response = await broker.request(_find(SHARE_PARTITION, 2, 6), 6)
