@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import pytest
 from click.testing import CliRunner
 
@@ -11,6 +13,7 @@ from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup, DescribeGroupsResponse
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.find_coordinator_response import FindCoordinatorResponse
+from kraft.messages.list_groups_response import ListedGroup, ListGroupsResponse
 from kraft.messages.list_offsets_request import ListOffsetsRequest
 from kraft.messages.list_offsets_response import (
     ListOffsetsPartitionResponse,
@@ -87,6 +90,28 @@ def test_a_partition_without_a_leader_has_no_end() -> None:
         ["orders", "0", "3", "10", "7"],
         ["orders", "1", "3", "-", "-"],
     ]
+
+
+def test_the_list_waits_for_a_coordinator_that_loads() -> None:
+    """Kafka's ListGroupsHandler retries COORDINATOR_LOAD_IN_PROGRESS."""
+    listed = ListedGroup(group_id="readers", group_state="Empty", group_type="Classic")
+    found = deque(
+        [
+            ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+            ListGroupsResponse(groups=[listed]),
+        ]
+    )
+    stub: StubCluster
+
+    def metadata(request: MetadataRequest) -> MetadataResponse:
+        return MetadataResponse(brokers=[MetadataResponseBroker(NODE_ID, "127.0.0.1", port_of(stub))])
+
+    answers = {ApiKey.METADATA: (12, metadata), ApiKey.LIST_GROUPS: (5, lambda request: found.popleft())}
+    with stub_cluster(answers) as stub:
+        result = CliRunner(catch_exceptions=False).invoke(cli, ["groups", "list", "-b", stub.bootstrap_servers])
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines()[1].split() == ["readers", "classic", "Empty"]
+    assert not found
 
 
 def port_of(cluster: StubCluster) -> int:

@@ -14,6 +14,7 @@ from kraft.api import delete_groups, heartbeat, offset_delete
 from kraft.coordination import shard
 from kraft.coordination.shard import ReplySlot
 from kraft.coordinator.groups.core import ForgetTopics, GroupCoordinator
+from kraft.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.offset_commit_request import (
@@ -28,9 +29,11 @@ from kraft.messages.offset_delete_request import (
     OffsetDeleteRequestTopic,
 )
 from kraft.messages.remove_topic_record import RemoveTopicRecord
+from kraft.messages.share_group_describe_request import ShareGroupDescribeRequest
 from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.storage.log import Log
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.schema import Message
 from tests.coordination.desk import FOLLOWER, GROUP, LEADER, TOPIC_IDS, Connection, Desk, Later, desk_in, settle
 
 
@@ -71,6 +74,22 @@ class TestOffsets:
             began = trio.current_time()
             assert await desk.commit(6) == ErrorCode.COORDINATOR_NOT_AVAILABLE
             assert trio.current_time() == began
+
+    @pytest.mark.parametrize(
+        "message",
+        [ConsumerGroupDescribeRequest(["nobody"]), ShareGroupDescribeRequest(["nobody"])],
+        ids=["consumers", "shares"],
+    )
+    async def test_a_description_does_not_wait_for_records_that_are_not_committed(
+        self, tmp_path: Path, autojump_clock: object, message: Message
+    ) -> None:
+        """``CoordinatorRuntime.scheduleReadOperation``: a read sees the committed state, and completes at once."""
+        async with desk_in(tmp_path) as desk:
+            await desk.lead()
+            assert await desk.commit(5) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            slot = desk.groups.shard_of(GROUP).request(message)
+            assert slot.answer is not None
+            assert [each.error_code for each in slot.answer.groups] == [ErrorCode.GROUP_ID_NOT_FOUND]
 
     async def test_replies_that_nobody_awaits_are_dropped(
         self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
