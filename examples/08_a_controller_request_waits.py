@@ -17,7 +17,7 @@ from kraft.messages.produce_request import PartitionProduceData, ProduceRequest,
 from kraft.messages.produce_response import ProduceResponse
 from kraft.messages.registry import ApiKey
 from kraft.metrics import Registry
-from kraft.rpc.channel import Reply, Request
+from kraft.rpc.channel import CLOSE, Reply, Request
 from kraft.rpc.client import Connection
 from kraft.rpc.plane import Plane, control_plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
@@ -60,7 +60,7 @@ async def experiment(name: str, planes: list[Plane]) -> None:
     service = Service(
         handle=handle,
         apis={key: (version, version) for key, version in VERSIONS.items()},
-        error_response=lambda request, error: None,
+        error_response=lambda request, error: CLOSE,
         quotas=ConnectionQuotas(ConnectionLimits(), trio.current_time),
         registry=Registry(trio.current_time),
         listen=network.listen("broker"),

@@ -19,7 +19,7 @@ CLIENT = {"broker.address.family": "v4", "log_level": "1", "fetch.wait.max.ms": 
 
 
 def consumer(servers: str, isolation_level: str, topic: str, offset: int) -> Any:
-    """A consumer of partition 0, without a group's rebalances: a dead member would be missed only after its session."""
+    """A consumer of partition 0, without a group's rebalances: a dead one is removed only after its session timeout."""
     settings = {"group.id": "pipeline", "enable.auto.commit": False, "enable.partition.eof": True}
     own = {"bootstrap.servers": servers, "isolation.level": isolation_level, "auto.offset.reset": "earliest"}
     made = Consumer({**CLIENT, **settings, **own})

@@ -15,7 +15,7 @@ from kraft.spark.session import local_session
 from kraft.testing import EmbeddedCluster
 
 FIRST = [("12:00:05", "home"), ("12:00:20", "docs"), ("12:00:40", "home"), ("12:01:10", "home"), ("12:04:00", "docs")]
-# The watermark is 12:04:00 less 2 minutes, so the first of these is too late, and the last one closes every window.
+# The watermark is 12:04:00 less 2 minutes, so the first of these is too late. The last one closes all earlier windows.
 SECOND = [("12:00:50", "home"), ("12:03:30", "docs"), ("12:20:00", "home")]
 
 

@@ -59,10 +59,8 @@ class DumpOptions:
 @click.option(
     "--share-group-state-decoder", "decoder", flag_value="share_states", help="Decode records of __share_group_state."
 )
-@click.option("--key-decoder-class", default=_DECODER, metavar="CLASS", help=f"The decoder of keys: {_DECODERS}.")
-@click.option(
-    "--value-decoder-class", default=_DECODER, metavar="CLASS", help="The decoder of values, one of the same."
-)
+@click.option("--key-decoder-class", metavar="CLASS", help=f"The decoder of keys, {_DECODER} by default: {_DECODERS}.")
+@click.option("--value-decoder-class", metavar="CLASS", help="The decoder of values, one of the same.")
 @click.option("--skip-record-metadata", is_flag=True, help="Print only keys and values of records.")
 @click.option(
     "--max-bytes",
@@ -78,8 +76,8 @@ def command(
     print_data_log: bool,
     deep_iteration: bool,
     decoder: str | None,
-    key_decoder_class: str,
-    value_decoder_class: str,
+    key_decoder_class: str | None,
+    value_decoder_class: str | None,
     skip_record_metadata: bool,
     max_bytes: int,
     verify_index_only: bool,
@@ -124,14 +122,14 @@ def _complain(what: str) -> int:
     return 1
 
 
-def _decoder(name: str | None, print_data: bool, key_class: str, value_class: str) -> Decoder | None:
+def _decoder(name: str | None, print_data: bool, key_class: str | None, value_class: str | None) -> Decoder | None:
     # An unknown class is an error even if another decoder is used.
-    plain = plain_decoder(_reader(key_class), _reader(value_class))
+    plain = plain_decoder(_reader(key_class or _DECODER), _reader(value_class or _DECODER))
     if name == "metadata":
         return metadata_texts
     if name is not None:
         return coordinator_decoder(COORDINATORS[name])
-    return plain if print_data else None
+    return plain if print_data or key_class or value_class else None
 
 
 def _reader(name: str) -> Callable[[bytes], str]:

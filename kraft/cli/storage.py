@@ -49,7 +49,7 @@ def random_uuid_command() -> None:
     "-t", "--cluster-id", required=True, help="The id of the cluster; all nodes need the same (see random-uuid)."
 )
 @click.option("-g", "--ignore-formatted", is_flag=True, help="Skip directories that are already formatted.")
-@click.option("-r", "--release-version", help="The release of Kafka that gives the initial metadata.version.")
+@click.option("-r", "--release-version", help="The release of Kafka that gives the initial levels of all features.")
 @click.option(
     "-f",
     "--feature",

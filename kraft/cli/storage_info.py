@@ -49,7 +49,7 @@ class Findings:
 def look_at(directories: Iterable[str], node_id: int, version: int) -> Findings:
     """Inspect the directories of a node whose ``meta.properties`` should have ``version``.
 
-    Two findings go beyond Apache Kafka's: the directories belong to another node than the configuration names; or a
+    Some findings go beyond Apache Kafka's: the directories belong to another node than the configuration names; or a
     directory other than the first has the format of the other mode.
     """
     findings, metas = Findings(), list[Mapping[str, str]]()

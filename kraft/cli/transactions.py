@@ -165,7 +165,7 @@ def abort_command(bootstrap: str, topic: str, partition: int, start_offset: int)
     type=click.IntRange(0),
     default=15,
     show_default=True,
-    help="Ignore transactions without a batch for fewer minutes than this.",
+    help="Ignore transactions whose last batch is younger than this many minutes.",
 )
 @click.option("--topic", help="Search this topic.")
 @click.option("--partition", type=click.IntRange(0), help="Search this partition of the topic.")

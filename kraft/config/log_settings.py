@@ -46,7 +46,7 @@ class LogSettings:
         30_000,
         "How long after start the first retention, flush and cleaning runs begin.",
         limit=at_least(0),
-        not_honoured="the first run comes after one interval",
+        not_honoured="cleaning begins at once, the others after one interval",
     )
     log_retention_check_interval_ms: int = long(
         300_000, "How often segments are checked for retention.", limit=at_least(1)

@@ -143,8 +143,8 @@ class NetworkSettings:
     )
     request_timeout_ms: int = integer(
         30_000,
-        "How long a coordinator waits for the ends of transactions, and a client for a controller without ZooKeeper. "
-        "Other requests to a node have limits of their own.",
+        "How long a coordinator waits for the ends of transactions, a broker for the coordinators of transactions and "
+        "share groups, and a client for a controller that lost ZooKeeper. Other requests have limits of their own.",
         limit=at_least(1),
     )
     socket_send_buffer_bytes: int = integer(

@@ -49,7 +49,7 @@ class RequestLogSettings:
     )
     kraft_request_log_roll_ms: int = long(
         60_000,
-        "A file is complete after this long, or when it has a sixteenth of kraft.request.log.retention.bytes.",
+        "A file is complete after this long, or at 64 MiB or a sixteenth of kraft.request.log.retention.bytes.",
         limit=at_least(1),
         importance=Importance.LOW,
     )

@@ -102,7 +102,7 @@ class LogConfig:
     )
     file_delete_delay_ms: int = long(
         MINUTE_MS,
-        "How long a file waits on disk after it was taken out of the log.",
+        "How long files of deleted segments and partitions wait on disk. What compaction replaced goes at once.",
         limit=at_least(0),
         synonyms=_from("log.segment.delete.delay.ms"),
     )

@@ -1,7 +1,7 @@
 """IncrementalAlterConfigs (44, KIP-339) and the older AlterConfigs (33), for topics, nodes (the type BROKER)
 and client metrics.
 
-A resource succeeds or fails as a whole. A key that already has the requested value gets no record.
+A resource succeeds or fails as a whole. A key that already has the requested value gets no record, except a broker's.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from kraft.simulation.invariants import Violation
 from kraft.simulation.plan import Fault, FaultKind, Knobs, Profile, draw_knobs, draw_plan
 from kraft.simulation.world import SimulatedWorld
 
-#: States that only faults cause. A campaign that never reached one of them did not test it.
+#: States that a campaign must reach. One that never reached a state did not test it.
 RARE_STATES = (
     *(f"{before.__name__} -> {after.__name__}" for before, after in TRANSITIONS),
     *(f"fault: {kind.value}" for kind in FaultKind),

@@ -184,9 +184,12 @@ MAX_RECORDS = Option(
 )
 INCLUDE_HEADERS = Option("includeHeaders", BOOLEAN, "Whether the column `headers` exists.", default=False)
 RETRIES = Option(
-    "fetchOffset.numRetries", whole_number(0, 1000), "How often the driver tries again to read offsets.", default=3
+    "fetchOffset.numRetries",
+    whole_number(0, 1000),
+    "How often a stream asks again if offsets went back.",
+    default=3,
 )
-RETRY_INTERVAL_MS = Option("fetchOffset.retryIntervalMs", MS, "The pause before it tries again.", default=10)
+RETRY_INTERVAL_MS = Option("fetchOffset.retryIntervalMs", MS, "The pause before it asks again.", default=10)
 POLL_TIMEOUT_MS = Option(
     "kafkaConsumer.pollTimeoutMs",
     MS,

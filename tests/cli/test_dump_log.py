@@ -121,6 +121,7 @@ def test_decoder_classes(tmp_path: Path) -> None:
     assert first.endswith("headerKeys: [] key: 7 payload: -2")
     assert second.endswith("headerKeys: [] key: Error: 1 bytes are not a number of 4 bytes")
     assert dumped(path, "--print-data-log", *classes, "DefaultDecoder")[-2].endswith("payload: fffffffffffffffe")
+    assert dumped(path, *classes, "LongDecoder")[-2] == first, "DumpLogSegments: a decoder class implies the printing"
     for printing in ("--print-data-log", "--deep-iteration", "--cluster-metadata-decoder"):
         with pytest.raises(Exception, match=r"Unknown decoder 'x\.FooDecoder'"):
             run("--files", path, printing, "--value-decoder-class", "x.FooDecoder")

@@ -124,9 +124,9 @@ def end_leader(cluster: Cluster, creator: TopicCreator, *, is_kill: bool) -> Cha
 _HEAD = """# Mixed quorums
 
 A quorum has three voters, some of them kraft nodes ("ours") and some Apache Kafka's. One broker of ours follows it, and
-a client creates topics without a pause. A test ends the leader, twice by `kill -9`, twice by SIGTERM, and so on, and
-starts it again after the next election. At the end every acknowledged topic exists. The metadata logs of the four nodes
-have the same bytes, from their first offset to the high watermark.
+a client creates topics, one after the other. A test ends the leader, twice by `kill -9`, twice by SIGTERM, and so on,
+and starts it again after the next election. At the end every acknowledged topic exists. The metadata logs of the four
+nodes have the same bytes, from their first offset to the high watermark.
 
 `python -m tests.interop.mixed --kills {kills} --write docs/mixed-quorums.md` makes the table. The interop tests
 (`tests/interop/test_mixed_quorum.py`) run ten kills of each mix.

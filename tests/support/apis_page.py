@@ -26,14 +26,15 @@ Notes:
   first protocol at every level.
 - The consumer group protocol of KIP-848 needs `group.version` 1, without which a heartbeat gets UNSUPPORTED_VERSION.
 - Share groups (KIP-932) need `share.version` 1, without which their requests get UNSUPPORTED_VERSION.
-- Only PLAINTEXT listeners exist yet, and no ACLs and no quotas. The columns "needs" and "quota" have the operation that
-  Apache Kafka authorizes, and the client quota that it charges.
+- Only PLAINTEXT listeners exist yet, and no ACLs and no client quotas. The columns "needs" and "quota" have the
+  operation that Apache Kafka authorizes, and the client quota that it charges.
 """
 _SERVED = """## Served
 
 "Broker" and "controller" are the versions offered at a listener of that kind. Several pairs in "needs" are for several
 resources in a request, or the second is an alternative to the first. Each quota includes the request quota (KIP-124).
 "Forwarded": a broker may pass the request on to the active controller in an Envelope (KIP-590).
+A broker with ZooKeeper also serves the requests of its controller, and some APIs in other versions; it has no column.
 """
 
 

@@ -65,8 +65,8 @@ def render() -> str:
 
 
 def _of_a_class(cls: type[Any]) -> Iterator[str]:
-    words = re.findall("[A-Z][a-z]+", cls.__name__.removesuffix("Settings"))
-    yield f"### {' '.join(words).capitalize()}"
+    first, *others = re.findall("ZooKeeper|[A-Z][a-z]+", cls.__name__.removesuffix("Settings"))
+    yield f"### {' '.join([first, *map(str.lower, others)])}"
     yield ""
     yield "| setting | default | dynamic | what it is for | honoured |"
     yield "|---|---|---|---|---|"

@@ -1,7 +1,7 @@
 """The tables of the pipeline: their columns, types and documentation, as data.
 
-docs/pipeline.md lists them from here, the writer checks rows against them, and a reader adds the columns that an older
-table lacks. Types are Spark's DDL. A column may be added; one that is here may not change its type or its meaning.
+docs/pipeline/tables.md lists them from here, the writer checks rows against them, and a reader adds the columns that an
+older table lacks. Types are Spark's DDL. A column may be added. One that is here keeps its type and its meaning.
 """
 
 from __future__ import annotations
@@ -336,7 +336,7 @@ _TYPED = (
             Column("send_ms", "double", "Time of sending."),
             Column("total_ms", "double", "Time from the receipt to the end of the sending."),
             Column("sample", "double", "The fraction of such requests that the node writes."),
-            Column("late", "boolean", "Whether the row came after its minute was closed."),
+            Column("late", "boolean", "Whether the row was older than the watermark when it came."),
         ),
         _FROM_EVENTS,
     ),
@@ -420,7 +420,7 @@ _ANSWERS = (
             Column("fencings", "bigint", "Times that the broker became fenced."),
             Column("registrations", "bigint", "Times that it registered."),
             Column("shortest_up_seconds", "double", "The shortest time for which it was unfenced."),
-            Column("flapping", "boolean", "Whether it was fenced three times or more."),
+            Column("flapping", "boolean", "Whether it was fenced, or registered again, three times or more."),
         ),
         ("broker_states",),
     ),
@@ -431,10 +431,10 @@ _ANSWERS = (
         (
             Column("hour", "timestamp", "Begin of the hour."),
             Column("pre_vote", "boolean", "Whether the row is about pre-votes."),
-            Column("elections", "bigint", "Epochs for which a node stood."),
-            Column("won", "bigint", "Those after which a node led the epoch."),
-            Column("lost", "bigint", "Those after which no node led it."),
-            Column("candidacies", "bigint", "Times that a node stood."),
+            Column("elections", "bigint", "Epochs for which a node stood, or requested pre-votes."),
+            Column("won", "bigint", "Those after which a node led the epoch; of pre-votes, stood for election."),
+            Column("lost", "bigint", "The others."),
+            Column("candidacies", "bigint", "Times that a node stood, or requested pre-votes."),
             Column("why_lost", "map<string,bigint>", "The reasons of the refused votes in lost elections, counted."),
         ),
         ("elections", "votes", "controller_epochs", "quorum_transitions"),
@@ -463,9 +463,11 @@ _ANSWERS = (
             Column("minute", "timestamp", "Begin of the minute."),
             Column("plane", "string", "The plane, such as `data` or `controller`."),
             Column("requests", "bigint", "Number of requests, estimated from the sample."),
-            Column("sampled", "bigint", "Number of rows in `requests`."),
+            Column("sampled", "bigint", "Number of rows in `requests` that are not late."),
             *_PERCENTILES,
-            Column("late", "bigint", "Rows that came after the minute was closed; no other column counts them."),
+            Column(
+                "late", "bigint", "Rows that came after the watermark had passed them; no other column counts them."
+            ),
             Column("closed", "boolean", "Whether the watermark has passed the minute, so that the row is final."),
         ),
         ("requests",),

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.interop
 
 ADMINISTRATION = "kcat has no administration"
 LACKS = {
-    "create-topic": "kcat creates no topic but by producing to it",
+    "create-topic": "kcat creates a topic only by producing to it",
     **dict.fromkeys(
         (
             "describe-configs",

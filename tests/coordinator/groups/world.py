@@ -86,7 +86,7 @@ class GroupDriver(InformedCoordinator["GroupWorld"]):
 
 class GroupWorld(WorldOfTopics[GroupDriver]):
     INVARIANTS: ClassVar[dict[str, str]] = {
-        "OneOwner": "no two members own a partition, of which the group would accept a commit (KIP-848, KIP-429)",
+        "OneOwner": "at most one member owns a partition and may commit its offsets (KIP-848, KIP-429)",
         "OneAssignment": "no two members of a committed group have one partition, not even to revoke it (KIP-848)",
         "EpochsRise": "the epochs of a group and of a member never go back (KIP-848)",
         "StableCoversAll": "the members of a stable group have all partitions of their topics (KIP-848)",

@@ -147,7 +147,7 @@ class ShareGroupWorld(WorldOfTopics[SharingDriver]):
         "AllAreAssigned": "a target assignment has each initialized partition of the subscribed topics, at a member "
         "that subscribes (KIP-932)",
         "AssignedHasState": "the share coordinator has a state of each partition that a response assigns (KIP-932)",
-        "OnlyMembersShare": "nobody else has a target or a session: not who left, or was fenced (KIP-932)",
+        "OnlyMembersShare": "a member that left or was fenced has neither a target nor a session (KIP-932)",
         "EpochsRise": "the epochs of a group and of a member never go back (KIP-932)",
         "AnsweredIsCommitted": "a response has what is committed (Apache: CoordinatorRuntime)",
         "ReplayIsLive": "the replay of the log, compacted or not, gives the live group (Apache: CoordinatorShard)",
