@@ -213,6 +213,7 @@ class _Responses:
         """Send the responses, with slices of files in the last one. The work for it began at ``started_at``."""
         data, waiting, metrics = self._data, self.waiting, self._context.metrics
         self._data, self.waiting = b"", []
+        waited_s = self._transport.waited_s
         is_large = len(data) > SMALL_BYTES
         if is_large:
             self._context.unsent.add(self._live, len(data))
@@ -228,7 +229,7 @@ class _Responses:
                 self._context.unsent.remove(self._live)
         metrics.bytes_out.count += len(data)
         sent_at = self._context.plane_metrics.clock()
-        metrics.idle.busy_s += sent_at - started_at
+        metrics.idle.busy_s += sent_at - started_at - (self._transport.waited_s - waited_s)
         self._context.table.touch(self._live, sent_at)
         for request in waiting:
             _finish(request, sent_at, self._context)

@@ -258,18 +258,26 @@ class VirtualTransport:
     def __init__(self, inward: Pipe, outward: Pipe) -> None:
         self._inward = inward
         self._outward = outward
+        self.waited_s = 0.0
 
     async def receive_into(self, buffer: memoryview) -> int:
         return await self._inward.take(buffer)
 
     async def send(self, data: bytes | bytearray | memoryview, *, more: bool = False) -> None:
-        await self._outward.put(bytes(data))
+        await self._put(bytes(data))
 
     async def send_file(self, piece: FileSlice) -> None:
         data = piece.copy()
         if len(data) < piece.length:
             raise OSError(f"file ends {piece.length - len(data)} bytes before the end of the slice")
-        await self._outward.put(data)
+        await self._put(data)
+
+    async def _put(self, data: bytes) -> None:
+        began = trio.current_time()
+        try:
+            await self._outward.put(data)
+        finally:
+            self.waited_s += trio.current_time() - began
 
     def is_abandoned(self) -> bool:
         return self._inward.source_closed

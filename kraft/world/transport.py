@@ -27,7 +27,12 @@ a fast peer to many times that.
 
 
 class Transport(Protocol):
-    """The byte stream that the server and the client use."""
+    """The byte stream that the server and the client use.
+
+    ``waited_s`` is the time for which sends have waited for the peer so far.
+    """
+
+    waited_s: float
 
     async def receive_into(self, buffer: memoryview) -> int:
         """Fill the front of ``buffer`` and return the number of bytes; 0 at the end of the stream.
@@ -54,9 +59,10 @@ class Transport(Protocol):
 class PlainTransport:
     """A TCP socket without TLS. It owns ``sock``."""
 
-    __slots__ = ("_recv_into", "_send", "_socket")
+    __slots__ = ("_recv_into", "_send", "_socket", "waited_s")
 
     def __init__(self, sock: socket.socket) -> None:
+        self.waited_s = 0.0
         sock.setblocking(False)
         self._socket = sock
         self._recv_into = sock.recv_into
@@ -80,7 +86,7 @@ class PlainTransport:
                     return
             except BlockingIOError:
                 pass
-            await trio.lowlevel.wait_writable(self._socket)  # also if the peer reads as fast as this sends
+            await self._wait_writable()  # also if the peer reads as fast as this sends
 
     async def send_file(self, piece: FileSlice) -> None:
         source, target = piece.file.fileno(), self._socket.fileno()
@@ -96,7 +102,14 @@ class PlainTransport:
                 position += sent
                 if position == end:
                     return
+            await self._wait_writable()
+
+    async def _wait_writable(self) -> None:
+        began = trio.current_time()
+        try:
             await trio.lowlevel.wait_writable(self._socket)
+        finally:
+            self.waited_s += trio.current_time() - began
 
     def is_abandoned(self) -> bool:
         poll = select.poll()

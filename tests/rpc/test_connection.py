@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from kraft.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from kraft.messages.heartbeat_response import HeartbeatResponse
@@ -217,3 +217,27 @@ async def test_responses_leave_at_a_stop() -> None:
         await wait_all_tasks_blocked()
         release.set()
         assert [await peer.receive() for _ in range(3)] == [(1, 0), (2, 0), None]
+
+
+@pytest.mark.parametrize("is_in_file", [False, True], ids=["memory", "file"])
+async def test_a_processor_is_idle_while_a_peer_takes_no_response(
+    mock_clock: MockClock, tmp_path: Path, is_in_file: bool
+) -> None:
+    """NetworkProcessorAvgIdlePercent: Kafka's processor does not wait for a slow reader either."""
+    size, registry = 16_000_000, Registry(trio.current_time)
+    path = tmp_path / "segment"
+    path.write_bytes(bytes(size))
+    with path.open("rb") as file:
+
+        async def handle(request: Request) -> Reply:
+            return a_fetch_response(FileSlice(file, 0, size) if is_in_file else bytes(size))
+
+        async with running(handle, registry=registry) as plane, await plane.peer() as peer:
+            await peer.send_bytes(frame(1, api_key=FETCH, version=4))
+            await wait_all_tasks_blocked(0.01)
+            mock_clock.jump(100)
+            received = 0
+            while received < size:
+                received += len(await peer.stream.receive_some(1 << 20))
+            await wait_all_tasks_blocked(0.01)
+            assert registry.get("kafka.network:type=SocketServer,name=NetworkProcessorAvgIdlePercent").value > 0.9
