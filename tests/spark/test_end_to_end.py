@@ -21,7 +21,9 @@ from tests.support.node_process import environment
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TIMEOUT_S = 580
+pytestmark = pytest.mark.timeout(1800)  # two commands, each with a JVM of its own
+
+TIMEOUT_S = 850
 #: The session of a killed broker times out after two seconds, on a machine that may be busy.
 NOTICED_MS = 30_000
 
