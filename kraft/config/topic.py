@@ -102,7 +102,7 @@ class LogConfig:
     )
     file_delete_delay_ms: int = long(
         MINUTE_MS,
-        "How long files of deleted segments and partitions wait on disk. What compaction replaced goes at once.",
+        "How long files of deleted segments and partitions wait. Compaction deletes what it replaces at once.",
         limit=at_least(0),
         synonyms=_from("log.segment.delete.delay.ms"),
     )

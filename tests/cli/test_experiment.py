@@ -151,7 +151,7 @@ def test_an_unknown_software_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_late_cluster_and_ctrl_c_are_one_line(failure: BaseException, status: int, output: str) -> None:
-    """docs/tools.md: "It never prints a traceback"."""
+    """docs/tools.md: "Errors of the input, of the cluster or of the disk print no traceback"."""
 
     @click.command
     def command() -> None:
