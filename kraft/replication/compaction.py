@@ -108,14 +108,18 @@ class Compaction:
     async def _clean(self, partition: HostedPartition, extent: Cleanable) -> None:
         log = partition.log
         cleaning = Cleaning.begin(log.segments, extent.clean_end, extent.dirty_end, log.config, log.producers)
-        cuts, first_offset = log.cuts, log.segments[0].base_offset
+        cuts = log.cuts
 
         def unwanted() -> bool:
             is_gone = partition.log is not log or not self.replicas.holds(partition)
             return self.stopping.is_set() or log.cuts != cuts or is_gone or partition.is_moving
 
-        cleaned = await self.world.in_thread(cleaning.run, self.world.clock.now_ms(), unwanted, self.world.let_go)
-        if unwanted() or log.segments[0].base_offset != first_offset:
+        partition.is_being_compacted = True
+        try:
+            cleaned = await self.world.in_thread(cleaning.run, self.world.clock.now_ms(), unwanted, self.world.let_go)
+        finally:
+            partition.is_being_compacted = False
+        if unwanted():
             cleaned.discard()
             return
         files = log.replace_segments(cleaned)

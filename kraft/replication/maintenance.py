@@ -80,6 +80,8 @@ class Maintenance:
     async def delete_old_segments(self) -> None:
         """Remove the segments that retention no longer keeps. Their files follow after ``file.delete.delay.ms``."""
         for partition in self._held():
+            if partition.is_being_compacted:
+                continue
             try:
                 files = partition.log.delete_old_segments(self.world.clock.now_ms(), partition.high_watermark)
             except OSError as error:  # of this log alone: others may free space

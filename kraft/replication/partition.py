@@ -68,6 +68,10 @@ class HostedPartition:
     """Whether the log is copied to another directory. Compaction waits for that, as in Kafka: it would remove
     tombstones and markers whose records the copy has.
     """
+    is_being_compacted: bool = False
+    """Whether the cleaner copies segments of the log. Retention waits for that, as in Kafka: without the first one the
+    copies cannot be put in place.
+    """
     propose: Callable[[HostedPartition, Proposal], None] = _keep
     leadership: Leadership | None = None
     flushed_at_ms: int = 0
