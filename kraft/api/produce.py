@@ -55,7 +55,7 @@ from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.wire.mapped import mapped
-from kraft.world.slices import Slices, next_slice
+from kraft.world.slices import Slices
 
 ROW = Api(
     ApiKey.PRODUCE,
@@ -99,17 +99,14 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
 
 async def _append(produced: _Produced, message: ProduceRequest, named: _Named) -> Reply:
     response = ProduceResponse()
-    spent = 0
+    slices = Slices(_SLICE_BYTES, first=_SLICE_BYTES)
     for name, topic_id, partitions in named.values():
         answers = TopicProduceResponse(name, topic_id)
         response.responses.append(answers)
         for data in partitions.values():
             opened = OPEN_FILES.opened
             answers.partition_responses.append(produced.append(name, topic_id, data))
-            spent += _cost(len(data.records or b""), OPEN_FILES.opened - opened)
-            if spent >= _SLICE_BYTES:
-                spent = 0
-                await next_slice()
+            await slices.spend(_cost(len(data.records or b""), OPEN_FILES.opened - opened))
     if produced.long or produced.unflushed or produced.uncommitted:
         return Parked(partial(_later, produced, message, response))
     return produced.unanswered() if message.acks == 0 else response
@@ -171,20 +168,14 @@ async def _last_named(topics: list[TopicProduceData]) -> tuple[_Named, bool]:
     Of a partition that is named again only the last batch counts, as in Apache's ``KafkaApis.handleProduceRequest``.
     """
     named: _Named = {}
-    transactional, spent = False, 0
+    transactional, slices = False, Slices(_SLICE_ELEMENTS, first=_SLICE_ELEMENTS)
     for topic in topics:
         _, _, partitions = named.setdefault(topic.name or topic.topic_id, (topic.name, topic.topic_id, {}))
         for data in topic.partition_data:
             transactional = transactional or is_transactional(data.records)
             partitions[data.index] = data
-            spent += 1
-            if spent >= _SLICE_ELEMENTS:
-                spent = 0
-                await next_slice()
-        spent += 1
-        if spent >= _SLICE_ELEMENTS:
-            spent = 0
-            await next_slice()
+            await slices.spend()
+        await slices.spend()
     return named, transactional
 
 

@@ -123,6 +123,5 @@ def note_leader(broker: BrokerContext, request: Request, data: Any, where: tuple
         return None
     leader, epoch = broker.replicas.known_leader(topic.name, where[1])
     data.current_leader.leader_id, data.current_leader.leader_epoch = leader, epoch
-    registered = broker.image.brokers.get(leader)
-    endpoint = None if registered is None else registered.endpoint(request.connection.listener)
+    endpoint = broker.image.endpoint(leader, request.connection.listener)
     return None if endpoint is None else (leader, endpoint)

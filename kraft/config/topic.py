@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 import attrs
 
@@ -59,6 +60,9 @@ def _from(*names: str) -> tuple[Synonym, ...]:
     return tuple(Synonym(name, factors.get(name.rpartition(".")[2], 1)) for name in names)
 
 
+COMPACT: Final = "compact"
+
+
 @attrs.frozen
 class LogConfig:
     """The effective settings of one partition's log. The last word of each name is the unit."""
@@ -66,7 +70,7 @@ class LogConfig:
     cleanup_policy: frozenset[str] = words(
         ("delete",),
         "What happens to old segments: delete by age and size, compact to the last value of a key, both, or nothing.",
-        limit=each_of("compact", "delete"),
+        limit=each_of(COMPACT, "delete"),
         synonyms=_from("log.cleanup.policy"),
         as_set=True,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
 import attrs
@@ -15,6 +15,7 @@ from kraft.config.topic import effective_text
 from kraft.controller.broker_transitions import BrokerTransitions
 from kraft.controller.sessions import Sessions
 from kraft.metadata.image import Image, ResourceType
+from kraft.wire.schema import Message
 
 #: The most records of one user request; they are appended as one batch.
 MAX_RECORDS_PER_USER_OPERATION = 10_000
@@ -117,6 +118,6 @@ class Decision:
     wherever the log ends.
     """
 
-    records: tuple[Any, ...]
-    response: Any
+    records: tuple[Message, ...]
+    response: Message | None
     is_atomic: bool = False

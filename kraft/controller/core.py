@@ -54,6 +54,7 @@ from kraft.messages.update_features_request import UpdateFeaturesRequest
 from kraft.metadata.image import Broker, Image
 from kraft.metadata.loader import Loader
 from kraft.metadata.steps import Steps, finished
+from kraft.wire.schema import Message
 
 HANDLERS: dict[type, Callable[[Context, Any], Decision]] = {
     AllocateProducerIdsRequest: allocate_producer_ids,
@@ -86,14 +87,14 @@ HANDLERS_IN_STEPS: dict[type, Callable[[Context, Any], Steps[Decision]]] = {
 class Activated:
     """The node leads the quorum. ``bootstrap`` are the first records of a log that has no metadata yet."""
 
-    bootstrap: tuple[Any, ...]
+    bootstrap: tuple[Message, ...]
 
 
 @attrs.frozen
 class ControllerRequest:
     """A request in the given version of its API."""
 
-    message: Any
+    message: Message
     version: int
 
 
@@ -166,7 +167,7 @@ class ControllerCore:
             case DeadlineReached():
                 return Decision(self._due(now), None)
 
-    def note_waiting(self, now: float, message: Any) -> None:
+    def note_waiting(self, now: float, message: Message) -> None:
         """Note a request that waits for the end of another decision.
 
         A heartbeat renews its session at once, so that no broker is fenced because the controller is busy (as in
@@ -175,17 +176,19 @@ class ControllerCore:
         if isinstance(message, BrokerHeartbeatRequest):
             self._sessions.renew(message.broker_id, message.broker_epoch, now)
 
-    def replay(self, records: Sequence[Any], next_offset: int, epoch: int, timestamp_ms: int) -> None:
+    def replay(self, records: Sequence[Message], next_offset: int, epoch: int, timestamp_ms: int) -> None:
         """Replay the records of a decision; the log will end at ``next_offset``."""
         finished(self.replay_in_steps(records, next_offset, epoch, timestamp_ms))
 
-    def replay_in_steps(self, records: Sequence[Any], next_offset: int, epoch: int, timestamp_ms: int) -> Steps[None]:
+    def replay_in_steps(
+        self, records: Sequence[Message], next_offset: int, epoch: int, timestamp_ms: int
+    ) -> Steps[None]:
         """Do the same as :meth:`replay`, in steps. Everything changes with the last one."""
         yield from self._loader.load_in_steps(records, next_offset - 1, epoch, timestamp_ms)
         self._next_offset = next_offset
         self._upkeep.replayed(records)
 
-    def _due(self, now: float) -> tuple[Any, ...]:
+    def _due(self, now: float) -> tuple[Message, ...]:
         """The next records that are due: expired sessions first, the longest expired before the others."""
         for broker_id in self._sessions.expired(now):
             self._sessions.forget(broker_id)

@@ -29,8 +29,8 @@ def begin_transition(
 ) -> tuple[list[Any], BrokerTransition]:
     """Begin to take a broker out of ISRs and leadership; return the records of the first partitions.
 
-    If they finish the transition's walk, the caller appends the broker's own record; otherwise Timeouts continue the
-    walk.
+    If they finish the transition's walk, the caller appends the broker's own record; otherwise each DeadlineReached
+    continues the walk.
     """
     transition = context.transitions.begin(context.image, broker, goal, directories)
     brokers = context.transitions.foreseen(context.image.brokers)

@@ -10,7 +10,7 @@ it in the same record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 from uuid import UUID
@@ -83,18 +83,13 @@ def partition_change(
     index: int,
     target: Target,
     election: Election,
-    active: Set[int] | None = None,
 ) -> PartitionChangeRecord | None:
-    """Return the record that brings a partition to ``target`` and elects a leader, or None if nothing changes.
-
-    ``active``: the active brokers, if not those of the image.
-    """
+    """Return the record that brings a partition to ``target`` and elects a leader, or None if nothing changes."""
     partition = topic.partitions[index]
     target = target.completed()
-    candidates = context.active if active is None else active
 
     def able(replica: int) -> bool:
-        if replica not in candidates:
+        if replica not in context.active:
             return False
         return context.image.brokers[replica].has_online(_directory(context, partition, target, replica))
 

@@ -63,6 +63,9 @@ def _rotated(values: list[T], by: int) -> list[T]:
 
 
 def _replicas(rings: list[list[int]], spare: list[int], number: int, count: int) -> tuple[int, ...]:
+    """Return the replicas of partition ``number``: the leader, one broker of each other rack, then a second broker of
+    each rack, and so on. ``turn`` is how often the leaders have gone through all racks.
+    """
     turn, first_rack = divmod(number, len(rings))
     shift = turn // max(map(len, rings))
     chosen: dict[int, None] = {}

@@ -13,6 +13,7 @@ import attrs
 import trio
 
 from kraft.config.broker import NodeConfig
+from kraft.coordination.task_starter import TaskStarter
 from kraft.replication.replicas import Replicas
 from kraft.rpc.client import Connect, Connection
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -49,26 +50,18 @@ class BrokerSenders(Generic[E]):
     choose: Callable[[Sequence[E]], list[E]]
     send: Callable[[Connection, list[E]], Awaitable[None]]
     _senders: dict[int, _Sender[E]] = attrs.Factory(dict)
-    _starting: list[_Sender[E]] = attrs.Factory(list)
-    _started: trio.Event = attrs.Factory(trio.Event)
+    _tasks: TaskStarter = attrs.Factory(TaskStarter)
 
     async def run(self) -> None:
         """Run the senders until cancelled."""
-        async with trio.open_nursery() as nursery:
-            while True:
-                starting, self._starting = self._starting, []
-                for sender in starting:
-                    nursery.start_soon(sender.run, name=f"{self.purpose} coordinator {sender.broker_id}")
-                await self._started.wait()
-                self._started = trio.Event()
+        await self._tasks.run()
 
     def add(self, broker_id: int, element: E) -> None:
         """Send ``element`` with the next request. Raises KafkaError COORDINATOR_NOT_AVAILABLE if too many wait."""
         sender = self._senders.get(broker_id)
         if sender is None:
             sender = self._senders[broker_id] = _Sender(broker_id, self)
-            self._starting.append(sender)
-            self._started.set()
+            self._tasks.start(sender.run, f"{self.purpose} coordinator {broker_id}")
         sender.add(element)
 
 
@@ -97,8 +90,7 @@ class _Sender(Generic[E]):
         client_id = f"broker-{senders.config.node_id}-{senders.purpose}"
         while True:
             await self._added.wait()
-            broker = senders.replicas.image.brokers.get(self.broker_id)
-            endpoint = None if broker is None else broker.endpoint(senders.config.listeners.inter_broker or "")
+            endpoint = senders.replicas.image.endpoint(self.broker_id, senders.config.listeners.inter_broker or "")
             if endpoint is None:
                 self._fail()
                 continue

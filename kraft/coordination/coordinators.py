@@ -53,9 +53,9 @@ class BrokerCoordinators:
         self.share_states.apply(led)
         self.shares.apply(led)
 
-    async def forgotten(self, image: Image) -> None:
-        """Wait while the offsets of a deleted topic remain whose name a new topic of ``image`` has."""
-        await self.groups.forgotten(image)
+    async def offsets_deleted(self, image: Image) -> None:
+        """Wait until no offsets are left of a deleted topic whose name a topic of ``image`` has."""
+        await self.groups.offsets_deleted(image)
 
     async def run(self) -> None:
         """Run their tasks, forever."""

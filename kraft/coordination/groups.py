@@ -155,17 +155,13 @@ class Groups:
             self.forget_topics(names)
         self._shards.apply(led)
 
-    def resign(self, index: int, reason: KafkaError) -> None:
-        """Stop coordinating a partition. Requests that are parked in its groups fail with ``reason``."""
-        self._shards.resign(index, reason)
-
     def forget_topics(self, names: set[str]) -> None:
         """Begin to delete the offsets of deleted topics."""
         self._deleted |= names
         self._announce_deleted()
 
-    async def forgotten(self, image: Image) -> None:
-        """Wait while the offsets of a deleted topic remain whose name a new topic of ``image`` has.
+    async def offsets_deleted(self, image: Image) -> None:
+        """Wait until no offsets are left of a deleted topic whose name a topic of ``image`` has.
 
         Records of offsets have no topic ids, so a commit for the new topic would be deleted, too.
         """

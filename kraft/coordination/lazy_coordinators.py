@@ -62,8 +62,7 @@ class LazyCoordinators:
 
     def _leads(self, partition: HostedPartition) -> bool:
         """Whether this broker still leads it: a change of roles may be half applied."""
-        hosted = self.replicas.partitions.get(partition.topic, {}).get(partition.index)
-        return hosted is partition and partition.is_leader
+        return self.replicas.holds(partition) and partition.is_leader
 
     def coordinates(self, topic: str, index: int) -> bool:
         """Whether this broker has taken over the partition, so that requests do not get NOT_COORDINATOR any more."""
@@ -84,10 +83,10 @@ class LazyCoordinators:
             self._deleted.update(deleted)
             self._wanted.set()
 
-    async def forgotten(self, image: Image) -> None:
-        """Wait while the offsets of a deleted topic remain whose name a new topic of ``image`` has."""
+    async def offsets_deleted(self, image: Image) -> None:
+        """Wait until no offsets are left of a deleted topic whose name a topic of ``image`` has."""
         if self._made is not None or self._deleted:
-            await self.made.forgotten(image)
+            await self.made.offsets_deleted(image)
 
     async def run(self) -> None:
         """Run the coordinators, once they are wanted, forever."""

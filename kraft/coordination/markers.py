@@ -143,8 +143,7 @@ class MarkerSender:
         return None if is_gone or not marker.is_wanted() else leader
 
     def endpoint(self, leader: int) -> BrokerEndpoint | None:
-        broker = self.replicas.image.brokers.get(leader)
-        return None if broker is None else broker.endpoint(self.config.listeners.inter_broker or "")
+        return self.replicas.image.endpoint(leader, self.config.listeners.inter_broker or "")
 
 
 @attrs.define(eq=False)

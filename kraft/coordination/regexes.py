@@ -7,14 +7,14 @@ while it matches. Java's brokers use RE2/J, which has the same syntax.
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import attrs
 import re2
-import trio
 
+from kraft.coordination.task_starter import TaskStarter
 from kraft.coordinator.groups.consumer.group import ResolvedRegex
 from kraft.coordinator.groups.consumer.regexes import RegexesResolved
 from kraft.coordinator.groups.effects import RegexSearch
@@ -95,21 +95,14 @@ class RegexSearches:
     """The searches of this broker. The worker threads are shared between them."""
 
     world: World
-    _waiting: deque[tuple[RegexSearch, Callable[[RegexesResolved], None]]] = attrs.Factory(deque)
-    _woken: trio.Event = attrs.Factory(trio.Event)
+    _tasks: TaskStarter = attrs.Factory(TaskStarter)
 
     def begin(self, search: RegexSearch, report: Callable[[RegexesResolved], None]) -> None:
-        """Search in the background, then report. A group has one search at a time, so the queue is bounded."""
-        self._waiting.append((search, report))
-        self._woken.set()
+        """Search in the background, then report. A group has one search at a time, so the tasks are bounded."""
+        self._tasks.start(partial(self._search, search, report), f"topics of the expressions of {search.group_id}")
 
     async def run(self) -> None:
-        async with trio.open_nursery() as nursery:
-            while True:
-                while self._waiting:
-                    nursery.start_soon(self._search, *self._waiting.popleft())
-                await self._woken.wait()
-                self._woken = trio.Event()
+        await self._tasks.run()
 
     async def _search(self, search: RegexSearch, report: Callable[[RegexesResolved], None]) -> None:
         report(await _resolve(self.world, search))

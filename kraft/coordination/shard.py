@@ -44,9 +44,9 @@ logger = logging.getLogger("kraft.coordinator")
 _SLICE = 400
 """Not a Kafka setting. The cost of the steps of a shard before other tasks run: a few milliseconds of work."""
 _STEPS = _SLICE >> 4
-"""Not a Kafka setting. The cost of the steps that are taken as one."""
+"""Not a Kafka setting. The cost of the steps after which the shard looks at its slice, and whether it has resigned."""
 _FEW_WAITING = 1000
-"""Not a Kafka setting. So many replies wait for a commit without a look at their deadlines."""
+"""Not a Kafka setting. Up to so many replies may wait for a commit before those past their deadline are dropped."""
 
 
 C = TypeVar("C", bound=CoordinatorCore[Any, Any])
@@ -238,7 +238,7 @@ class Shard(Generic[C]):
     def take(self, event: Any) -> Work:
         """Perform an event behind those before it: its first slice at once, if there are none."""
         effects: list[Effects] = [self.core.new_effects()]
-        work = Work(event, effects, self._perform(event, effects))
+        work = Work(event, effects, self._steps_of(event, effects))
         self._take(work)
         return work
 
@@ -271,8 +271,8 @@ class Shard(Generic[C]):
             await work.finished.wait()
         return len(work.effects[0].append)
 
-    def _perform(self, event: Any, done: list[Effects]) -> Steps[None]:
-        """Step the core and perform its effects."""
+    def _steps_of(self, event: Any, done: list[Effects]) -> Steps[None]:
+        """Step the core with an event, and perform its effects."""
         effects = done[0]
         yield from self.core.in_steps(self.clock.now_s(), event, effects)
         if effects.append:
@@ -393,7 +393,7 @@ class Shard(Generic[C]):
             self._works.popleft().end()
 
     def _until_resigned(self, steps: Steps[None]) -> Steps[None]:
-        """Take some steps as one. Most are shorter than a look at the slice that they are part of.
+        """Yield several steps as one, because most are shorter than a look at the slice.
 
         A task that is cancelled while others run may continue until its next checkpoint. The requests of
         this work have their responses then.

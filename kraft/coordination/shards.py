@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import attrs
 import trio
 
 from kraft.coordination.shard import C, Shard
+from kraft.coordination.task_starter import TaskStarter
 from kraft.coordinator.partitions import coordinator_partition
 from kraft.metadata.steps import Steps
 from kraft.replication.partition import HostedPartition
@@ -50,8 +52,7 @@ class Shards(Generic[C]):
     before_service: Callable[[Shard[C]], Awaitable[None]] = _nothing
     report_load: Callable[[float], None] = lambda seconds: None
     _by_index: dict[int, Shard[C]] = attrs.Factory(dict)
-    _starting: list[Shard[C]] = attrs.Factory(list)
-    _started: trio.Event = attrs.Factory(trio.Event)
+    _tasks: TaskStarter = attrs.Factory(TaskStarter)
     _loading: trio.Lock = attrs.Factory(trio.Lock)
     """Loads one partition at a time. Otherwise each partition would take a slice in every round of the scheduler."""
 
@@ -127,8 +128,7 @@ class Shards(Generic[C]):
         shard = Shard(index, partition, core, self.world.clock, self.commit_timeout_s, self.perform_own)
         shard.is_active = partition.log.log_start_offset == partition.log.log_end_offset
         self._by_index[index] = shard
-        self._starting.append(shard)
-        self._started.set()
+        self._tasks.start(partial(self._coordinate, shard), partition.name)
 
     def resign(self, index: int, reason: KafkaError) -> None:
         """Stop coordinating a partition. Its parked requests fail with ``reason``."""
@@ -140,13 +140,7 @@ class Shards(Generic[C]):
 
     async def run(self) -> None:
         """Run the shards, forever."""
-        async with trio.open_nursery() as nursery:
-            while True:
-                starting, self._starting = self._starting, []
-                for shard in starting:
-                    nursery.start_soon(self._coordinate, shard, name=shard.partition.name)
-                await self._started.wait()
-                self._started = trio.Event()
+        await self._tasks.run()
 
     async def _coordinate(self, shard: Shard[C]) -> None:
         """Load one partition and serve it until :meth:`resign`.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
 import attrs
 import trio
 
+from kraft.coordination.task_starter import TaskStarter
 from kraft.coordinator.groups.share.effects import DeleteStates, StateRequest, StatesAnswered
 from kraft.coordinator.share.core import ShareStateRequest
 from kraft.coordinator.share.state import SharePartitionKey
@@ -21,8 +23,10 @@ from kraft.world.slices import Slices
 
 logger = logging.getLogger("kraft.coordinator")
 
-_AT_ONCE = 100
+_CONCURRENT = 100
 """Not a Kafka setting. The partitions of a request that are asked for at once."""
+_SLICE_ELEMENTS = 100
+"""Not a Kafka setting. The elements that are asked for before other tasks run."""
 
 AskShareCoordinator = Callable[[ShareStateRequest], Awaitable[Any]]
 """Returns the result of one share partition, or raises KafkaError with its error."""
@@ -31,8 +35,8 @@ T = TypeVar("T")
 
 
 async def for_each(ask: Callable[[T], Awaitable[None]], elements: Iterable[T]) -> None:
-    """Call ``ask`` for all elements, and for so many at once as _AT_ONCE says."""
-    waiting, slices = deque(elements), Slices(_AT_ONCE)
+    """Call ``ask`` for all elements, in up to ``_CONCURRENT`` tasks."""
+    waiting, slices = deque(elements), Slices(_SLICE_ELEMENTS)
 
     async def work() -> None:
         while waiting:
@@ -40,7 +44,7 @@ async def for_each(ask: Callable[[T], Awaitable[None]], elements: Iterable[T]) -
             await slices.spend()
 
     async with trio.open_nursery() as nursery:
-        for _ in range(min(_AT_ONCE, len(waiting))):
+        for _ in range(min(_CONCURRENT, len(waiting))):
             nursery.start_soon(work)
 
 
@@ -49,23 +53,15 @@ class StateRequests:
     """The requests of this broker. A group has one for its heartbeats at a time, and those of administrators."""
 
     ask: AskShareCoordinator
-    _waiting: deque[tuple[StateRequest, Report]] = attrs.Factory(deque)
-    _woken: trio.Event = attrs.Factory(trio.Event)
+    _tasks: TaskStarter = attrs.Factory(TaskStarter)
 
     def begin(self, request: StateRequest, report: Report) -> None:
         """Ask for all partitions in the background, then report."""
-        self._waiting.append((request, report))
-        self._woken.set()
+        self._tasks.start(partial(self._perform, request, report), f"states of {request.group_id}")
 
     async def run(self) -> None:
         """Run a task for each request, forever."""
-        async with trio.open_nursery() as nursery:
-            while True:
-                while self._waiting:
-                    request, report = self._waiting.popleft()
-                    nursery.start_soon(self._perform, request, report, name=f"states of {request.group_id}")
-                await self._woken.wait()
-                self._woken = trio.Event()
+        await self._tasks.run()
 
     async def _perform(self, request: StateRequest, report: Report) -> None:
         errors: dict[tuple[UUID, int], ErrorCode] = {}

@@ -107,8 +107,7 @@ class ShareOffsets:
         self, image: Image, leader: int, some: list[SharePartition]
     ) -> dict[SharePartition, int | ErrorCode]:
         """Error handling: a leader that does not respond gives NETWORK_EXCEPTION for its partitions."""
-        broker = image.brokers.get(leader)
-        endpoint = None if broker is None else broker.endpoint(self.config.listeners.inter_broker or "")
+        endpoint = image.endpoint(leader, self.config.listeners.inter_broker or "")
         if endpoint is None:
             return dict.fromkeys(some, ErrorCode.LEADER_NOT_AVAILABLE)
         names = {topic_id: image.topics[topic_id].name for topic_id, _ in some}

@@ -1,7 +1,8 @@
 """The interface of a coordinator's core, which decides on the events of one partition of an internal topic.
 
-The groups and the transactions have one core each, and ``kraft.coordination.shard`` drives both. The driver performs
-the effects of a step in this order: append, reply, then the effects that only this core has.
+The groups, the transactions and the states of share partitions have one core each, and ``kraft.coordination.shard``
+drives all three. The driver performs the effects of a step in this order: append, reply, then the effects that only
+this core has.
 """
 
 from __future__ import annotations

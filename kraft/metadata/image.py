@@ -151,6 +151,11 @@ class Image:
         topic = self.topics.get(topic_id)
         return None if topic is None else topic.partitions.get(index)
 
+    def endpoint(self, broker_id: int, listener: str) -> BrokerEndpoint | None:
+        """Return the address of a broker on a listener; None if it is not registered, or lacks the listener."""
+        broker = self.brokers.get(broker_id)
+        return None if broker is None else broker.endpoint(listener)
+
     def config(self, resource_type: int, name: str) -> Mapping[str, str]:
         """Return the configuration that is set on a resource, without defaults."""
         return self.configs.get((resource_type, name), {})

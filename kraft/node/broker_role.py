@@ -8,6 +8,7 @@ from functools import partial
 
 import trio
 
+from kraft.api.context import BrokerContext
 from kraft.broker.replication_quota import ReplicationQuota
 from kraft.config.broker import NodeConfig
 from kraft.config.listeners import Endpoint, advertise
@@ -22,6 +23,14 @@ from kraft.replication.replicas import Replicas
 from kraft.replication.throttle import Throttle
 from kraft.rpc.client import BESIDE_RECORDS_BYTES, MAX_RESPONSE_BYTES, connect
 from kraft.world.world import World
+
+
+def start_broker(tasks: trio.Nursery, broker: BrokerContext) -> None:
+    """Start the tasks that serve clients' requests."""
+    tasks.start_soon(broker.lazy_coordinators.run, name="coordinators")
+    tasks.start_soon(broker.producer_ids.run, name="producer ids")
+    tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
+    tasks.start_soon(broker.moves.run, name="moves between directories")
 
 
 def start_replication(

@@ -67,6 +67,5 @@ class ControllerAddress:
             yield connection
 
     def _of(self, listener: str | None, broker_id: int) -> Voter | None:
-        broker = self.replicas.image.brokers.get(broker_id)
-        endpoint = None if broker is None else broker.endpoint(listener or "")
+        endpoint = self.replicas.image.endpoint(broker_id, listener or "")
         return None if endpoint is None else Voter(broker_id, endpoint.host, endpoint.port)

@@ -49,7 +49,7 @@ from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.lazy_coordinators import LazyCoordinators
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.metrics import Registry
-from kraft.node.broker_role import reachable, replication_throttle, start_replication, unless
+from kraft.node.broker_role import reachable, replication_throttle, start_broker, start_replication, unless
 from kraft.node.lifecycle import Lifecycle
 from kraft.node.open_files import FileBudget
 from kraft.node.publisher import Publisher
@@ -233,10 +233,7 @@ class Node:
         declare_replica_metrics(self.registry, replicas, self.config.transactions.transaction_max_timeout_ms)
         self._warn_of_few_files(replicas)
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
-        tasks.start_soon(broker.lazy_coordinators.run, name="coordinators")
-        tasks.start_soon(broker.producer_ids.run, name="producer ids")
-        tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
-        tasks.start_soon(broker.moves.run, name="moves between directories")
+        start_broker(tasks, broker)
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
         start_replication(tasks, self.config, self.world, replicas, parts.channel, self.registry, self.stopping)
         async with trio.open_nursery() as data_plane:
@@ -350,19 +347,20 @@ class Node:
         )
         publisher = Publisher(parts.metadata, replicas, coordinators)
         auto_topics = AutoTopicCreation(config, parts.channel, publisher.catch_up)
+        move_throttle = replication_throttle(config, replicas, MOVE_RATE)
         broker = BrokerContext(
-            config,
-            parts.cluster_id,
-            self.world.clock,
-            replicas,
-            coordinators,
-            parts.channel,
-            publisher.catch_up,
-            producer_ids,
-            sessions,
-            auto_topics,
-            DirectoryMoves(replicas, parts.channel.request, replication_throttle(config, replicas, MOVE_RATE)),
-            replication_throttle(config, replicas, LEADER_RATE),
+            config=config,
+            cluster_id=parts.cluster_id,
+            clock=self.world.clock,
+            replicas=replicas,
+            lazy_coordinators=coordinators,
+            channel=parts.channel,
+            catch_up=publisher.catch_up,
+            producer_ids=producer_ids,
+            fetch_sessions=sessions,
+            auto_topics=auto_topics,
+            moves=DirectoryMoves(replicas, parts.channel.request, move_throttle),
+            leader_throttle=replication_throttle(config, replicas, LEADER_RATE),
         )
         directory_ids = [each.directory_id for each in log_directories]
         lease = parts.channel.separate(attempt_timeout_ms=config.lease.broker_session_timeout_ms / 2)

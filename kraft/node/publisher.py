@@ -47,7 +47,7 @@ class Publisher:
         """Apply every change, forever. Raises: StorageError, MetadataError, OSError."""
         while True:
             image, changes = await self._subscription.next()
-            await self.coordinators.forgotten(image)
+            await self.coordinators.offsets_deleted(image)
             async with self._applying:
                 led = await self.replicas.apply(image, changes)
                 self.coordinators.apply(led, (topic.name for topic in changes.topics_deleted.values()))

@@ -41,7 +41,7 @@ from kraft.coordination.lazy_coordinators import LazyCoordinators
 from kraft.coordination.producer_ids import ProducerIds
 from kraft.metrics import Registry
 from kraft.node.broker_id import sessions_of
-from kraft.node.broker_role import reachable, replication_throttle, start_replication, unless
+from kraft.node.broker_role import reachable, replication_throttle, start_broker, start_replication, unless
 from kraft.node.controlled_shutdown import ControlledShutdown
 from kraft.node.controller_address import ControllerAddress
 from kraft.node.node import Bound
@@ -157,10 +157,7 @@ class ZooKeeperNode:
             async with trio.open_nursery() as tasks:
                 tasks.start_soon(broker.commands.run, name="controller's requests")
                 tasks.start_soon(broker.channel.run, name="controller channel")
-                tasks.start_soon(broker.lazy_coordinators.run, name="coordinators")
-                tasks.start_soon(broker.producer_ids.run, name="producer ids")
-                tasks.start_soon(broker.auto_topics.run, name="auto topic creation")
-                tasks.start_soon(broker.moves.run, name="moves between directories")
+                start_broker(tasks, broker)
                 start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
                 await self._serve_requests(outer, sessions, broker, log, task_status)
                 tasks.cancel_scope.cancel(reason="the node stops")
@@ -270,19 +267,20 @@ class ZooKeeperNode:
         channel = ControllerChannel(commands, address.for_requests, None, connect=address.connect)
         producer_ids = ProducerIds(channel, replicas)
         slots = config.network.max_incremental_fetch_session_cache_slots
+        move_throttle = replication_throttle(config, replicas, MOVE_RATE)
         return ZkBrokerContext(
-            config,
-            cluster,
-            world.clock,
-            replicas,
-            coordinators,
-            channel,
-            _never_behind,
-            producer_ids,
-            FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
-            AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
-            DirectoryMoves(replicas, channel.request, replication_throttle(config, replicas, MOVE_RATE)),
-            replication_throttle(config, replicas, LEADER_RATE),
+            config=config,
+            cluster_id=cluster,
+            clock=world.clock,
+            replicas=replicas,
+            lazy_coordinators=coordinators,
+            channel=channel,
+            catch_up=_never_behind,
+            producer_ids=producer_ids,
+            fetch_sessions=FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
+            auto_topics=AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
+            moves=DirectoryMoves(replicas, channel.request, move_throttle),
+            leader_throttle=replication_throttle(config, replicas, LEADER_RATE),
             commands=commands,
             controller=self.controller,
             configs=configs,

@@ -137,15 +137,15 @@ class Quorum:
         self._pending = PendingRequests(log)
         self._snapshot_check = SnapshotCheck(log, world.in_thread)
         self._performer = Performer(
-            log,
-            world,
-            election_file,
-            self._flusher,
-            self._snapshot_check,
-            self._pending,
-            self._peers,
-            self._warnings,
-            self._high_watermark.advance,
+            log=log,
+            world=world,
+            election_file=election_file,
+            flusher=self._flusher,
+            snapshot_check=self._snapshot_check,
+            pending=self._pending,
+            peers=self._peers,
+            warnings=self._warnings,
+            publish=self._high_watermark.advance,
         )
         self._changed = trio.Event()
         self._busy_s = 0.0

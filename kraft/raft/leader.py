@@ -200,7 +200,8 @@ def note_contact(member: Member, state: Leader) -> None:
     It passes once no majority, including this leader, has fetched for the check-quorum time.
     """
     contacts = sorted([state.progress[voter].fetched_at for voter in member.others])
-    state.check_quorum_at = contacts[1 - member.majority] + member.timing.check_quorum_s
+    latest_of_majority = contacts[-(member.majority - 1)]  # this leader and the others that fetched last
+    state.check_quorum_at = latest_of_majority + member.timing.check_quorum_s
 
 
 def _answer_parked(member: Member, state: Leader, owner: int) -> None:

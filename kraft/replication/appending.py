@@ -10,7 +10,7 @@ import attrs
 
 from kraft.broker.leadership import Leadership
 from kraft.broker.producer_state import IN_TRANSACTION
-from kraft.config.topic import LogConfig
+from kraft.config.topic import COMPACT, LogConfig
 from kraft.records.batch import BatchHeader, CorruptBatch, TimestampType, WritableBuffer, parse_header
 from kraft.records.compression import Compression
 from kraft.records.produced import ProduceRules, RecordCheck, check_produced, needs_opening
@@ -24,8 +24,7 @@ from kraft.wire.varint import Buffer
 from kraft.world.slices import Slices, next_slice
 from kraft.world.world import World
 
-COMPACT = "compact"
-MAX_DECOMPRESSED_BYTES = 64 << 20
+MAX_PRODUCED_BYTES = 64 << 20
 """The largest decompressed size, in bytes, of a batch that must be opened. A larger one is rejected as corrupt."""
 AT_ONCE_BYTES: Final = 4 << 20
 """Not a Kafka setting. A larger batch is written in pieces, in between of which other tasks run."""
@@ -143,7 +142,7 @@ class LongAppend:
         """Check the records, and return the batch in its codec. Large ones are opened on a worker thread and checked
         in slices.
         """
-        opening = opened(self.buffer, 0, self.header, max_bytes=MAX_DECOMPRESSED_BYTES, compute=world.compute)
+        opening = opened(self.buffer, 0, self.header, max_bytes=MAX_PRODUCED_BYTES, compute=world.compute)
         try:
             async with opening as payload:
                 if self.check is not None:

@@ -77,7 +77,7 @@ class _Queued:
 class Coordinators(Protocol):
     """The coordinators, as far as they follow the roles of partitions; ``LazyCoordinators`` is one."""
 
-    async def forgotten(self, image: Image) -> None: ...
+    async def offsets_deleted(self, image: Image) -> None: ...
     def apply(self, led: LeaderChanges, deleted: Iterable[str] = ()) -> None: ...
 
 
@@ -165,7 +165,7 @@ class ControllerCommands:
             image, changes = await self._next(chain(records_of(image, request), configs))
         except MetadataError as error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
-        await self.coordinators.forgotten(image)
+        await self.coordinators.offsets_deleted(image)
         await self.replicas.show(image, changes)
         self._configured.difference_update(changes.topics_deleted)
         self.coordinators.apply(LeaderChanges([], []), (each.name for each in changes.topics_deleted.values()))

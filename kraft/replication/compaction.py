@@ -15,6 +15,7 @@ import attrs
 import trio
 
 from kraft.config.broker import NodeConfig
+from kraft.config.topic import COMPACT
 from kraft.records.batch import CorruptBatch
 from kraft.replication.partition import PARTITIONS_AT_ONCE, HostedPartition
 from kraft.replication.replicas import Replicas
@@ -27,8 +28,6 @@ from kraft.world.slices import Slices
 from kraft.world.world import World
 
 logger = logging.getLogger("kraft.compaction")
-
-COMPACT = "compact"
 
 
 @attrs.define(eq=False)

@@ -157,8 +157,7 @@ class Fetcher:
         return self.config.replication.replica_fetch_backoff_ms / 1000
 
     def _endpoint(self) -> BrokerEndpoint | None:
-        broker = self.replicas.image.brokers.get(self.leader_id)
-        return None if broker is None else broker.endpoint(self.config.listeners.inter_broker or "")
+        return self.replicas.image.endpoint(self.leader_id, self.config.listeners.inter_broker or "")
 
     async def _fetch_from(self, endpoint: BrokerEndpoint) -> None:
         timeout_s = self.config.replication.replica_socket_timeout_ms / 1000

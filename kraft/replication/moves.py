@@ -101,7 +101,7 @@ class DirectoryMoves:
                 return
             under_way.is_wanted = False
             del self.copies[partition]
-        if os.path.dirname(partition.log.directory) != directory.path:
+        if self.replicas.opener.directory_of(partition.log) is not directory:
             self.copies[partition] = DirectoryMove(partition, directory)
             self._requested.set()
 
@@ -247,11 +247,10 @@ class DirectoryMoves:
         future.complete()
         future.abandon()
         log.abandon()
-        source, target = os.path.dirname(log.directory), move.directory.path
+        origin, target = replicas.opener.directory_of(log), move.directory.path
         try:
-            origin = next(each for each in replicas.directories if each.path == source)
             replicas.retired.append(origin.retire_partition(partition.name, replicas.world.new_uuid()))
-            sync_directory(source)  # a power cut must not leave two logs of one name
+            sync_directory(origin.path)  # a power cut must not leave two logs of one name
             os.rename(future.directory, os.path.join(target, partition.name))
             moved = Log.open(
                 target,

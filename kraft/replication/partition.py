@@ -21,6 +21,7 @@ from kraft.records.produced import ProduceRules
 from kraft.records.record import Record, read_records
 from kraft.storage.checkpoint import TopicPartition
 from kraft.storage.log import AppendInfo, Log
+from kraft.storage.lookup import MAX_DECOMPRESSED_BYTES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.varint import Buffer
 from kraft.world.clock import Clock
@@ -31,7 +32,6 @@ PARTITIONS_AT_ONCE = 1_000
 """Not a Kafka setting. The partitions that a task looks at before other tasks run: less than a millisecond of work."""
 
 _READ_BYTES = 1 << 20
-_MAX_DECOMPRESSED_BYTES = 256 << 20
 
 
 class Watcher(Protocol):
@@ -427,7 +427,7 @@ class HostedPartition:
                 header = parse_header(data, position)
                 if position + header.size > len(data):
                     break
-                for record in read_records(data, position, header, max_bytes=_MAX_DECOMPRESSED_BYTES):
+                for record in read_records(data, position, header, max_bytes=MAX_DECOMPRESSED_BYTES):
                     if record.offset >= offset:
                         yield header, record
                 offset = header.next_offset

@@ -1,6 +1,6 @@
 """Files: segments and their indexes, checkpoints, the quorum state, log directories.
 
-Everything here is synchronous and writes byte for byte what Apache Kafka writes. The room uses no Trio and no thread.
-Events worth a log line are return values, except in ``known_offsets``. Blocking work that must stay off the event loop
-is a separate call.
+The files are byte for byte what Apache Kafka writes. The functions run on the caller's thread. Async are only a large
+append, a lookup by timestamp and the opening of a batch, because other tasks run between their slices. Work that may
+block for long is a call of its own, for a worker thread: ``Flush.run``, ``Cleaning.run`` and ``remove_files``.
 """

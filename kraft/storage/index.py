@@ -29,6 +29,10 @@ class _IndexFile:
     """Entries of fixed size in one file. The first entry creates the file."""
 
     entry: ClassVar[struct.Struct]
+    offset_column: ClassVar[int]
+    """Which of an entry's two numbers is the relative offset."""
+    last_offset: int
+    """The offset of the last entry; the base offset if there is none."""
 
     def __init__(self, path: str, base_offset: int) -> None:
         """Stat the file. An absent file is an empty index. Raises OSError."""
@@ -43,6 +47,7 @@ class _IndexFile:
             size = 0
             self.exists = False
         self.count, self._odd_bytes = divmod(size, self.entry.size)
+        self._changed()
 
     @property
     def size(self) -> int:
@@ -79,6 +84,12 @@ class _IndexFile:
             raise
         self.count += 1
 
+    def truncate(self, offset: int) -> None:
+        """Drop the entries at and beyond ``offset``. Raises OSError."""
+        if self.count and self.last_offset >= offset:
+            target = offset - self.base_offset - 1
+            self.cut(bisect_right(range(self.count), target, key=lambda each: self.read(each)[self.offset_column]))
+
     def cut(self, count: int) -> None:
         """Keep only the first ``count`` entries. Raises OSError."""
         if self.exists and (count, 0) != (self.count, self._odd_bytes):
@@ -111,10 +122,7 @@ class OffsetIndex(_IndexFile):
     """Maps offsets to positions."""
 
     entry = _OFFSET_ENTRY
-
-    def __init__(self, path: str, base_offset: int) -> None:
-        super().__init__(path, base_offset)
-        self._changed()
+    offset_column = 0
 
     def _changed(self) -> None:
         relative, self.last_position = self.read(self.count - 1) if self.count else (0, 0)
@@ -151,21 +159,12 @@ class OffsetIndex(_IndexFile):
         found = self._search(position, lambda entry: entry[1])
         return found[1] if found else 0
 
-    def truncate(self, offset: int) -> None:
-        """Drop the entries at and beyond ``offset``. Raises OSError."""
-        if self.count and self.last_offset >= offset:
-            target = offset - self.base_offset - 1
-            self.cut(bisect_right(range(self.count), target, key=lambda each: self.read(each)[0]))
-
 
 class TimeIndex(_IndexFile):
     """Maps timestamps (ms) to offsets."""
 
     entry = _TIME_ENTRY
-
-    def __init__(self, path: str, base_offset: int) -> None:
-        super().__init__(path, base_offset)
-        self._changed()
+    offset_column = 1
 
     def _changed(self) -> None:
         self.last_timestamp, relative = self.read(self.count - 1) if self.count else (NO_TIMESTAMP, 0)
@@ -196,12 +195,6 @@ class TimeIndex(_IndexFile):
         """
         found = self._search(timestamp - 1, lambda entry: entry[0])
         return self.base_offset + found[1] if found else self.base_offset
-
-    def truncate(self, offset: int) -> None:
-        """Drop the entries at and beyond ``offset``. Raises OSError."""
-        if self.count and self.last_offset >= offset:
-            target = offset - self.base_offset - 1
-            self.cut(bisect_right(range(self.count), target, key=lambda each: self.read(each)[1]))
 
 
 def fits_index(offset: int, base_offset: int) -> bool:

@@ -111,8 +111,6 @@ def _recover(
     for number, segment in enumerate(segments):
         later = segments[number + 1 :]
         end = segment.size
-        # Only the newest data may be torn. A new segment without a batch holds no data.
-        is_last = not any(segment.size for segment in later)
         uncertain = last_stop is LastStop.POWER_LOST and (not later or later[0].base_offset > recovery_point)
         sane = segment.indexes_are_sane()
         had_index = segment.index.exists or segment.time_index.exists
@@ -123,15 +121,10 @@ def _recover(
                     before = header
                 learn(header)
         except CorruptBatch as damage:
-            if not strict and last_stop is LastStop.POWER_LOST and segment.next_offset >= recovery_point:
-                recovery = _cut(segment, end, recovery)
-            elif not is_last or last_stop is LastStop.CLEAN:
-                raise _corrupt(segment, str(damage), strict=strict) from damage
-            else:
-                if strict:
-                    _require_torn(segment, end, damage, last_stop)
-                _refuse_sound_batches(segment, end, damage, strict=strict)
-                recovery = _cut(segment, end, recovery)
+            is_unflushed = last_stop is LastStop.POWER_LOST and segment.next_offset >= recovery_point
+            if strict or not is_unflushed:
+                _require_torn_end(segment, later, end, damage, last_stop, strict=strict)
+            recovery = _cut(segment, end, recovery)
             for gone in later:
                 recovery = attrs.evolve(recovery, torn_bytes=recovery.torn_bytes + gone.size)
                 _remove(gone)
@@ -144,6 +137,18 @@ def _recover(
                 raise _corrupt(segment, f"it ends here, and {later[0].path} follows", strict=True)
             segment.next_offset = max(segment.next_offset, later[0].base_offset)
     return segments, recovery
+
+
+def _require_torn_end(
+    segment: Segment, later: list[Segment], end: int, damage: CorruptBatch, last_stop: LastStop, *, strict: bool
+) -> None:
+    """Raise CorruptLog unless the damage can be the end of a write that a stop interrupted."""
+    # Only the newest data may be torn. A new segment without a batch holds no data.
+    if last_stop is LastStop.CLEAN or any(each.size for each in later):
+        raise _corrupt(segment, str(damage), strict=strict) from damage
+    if strict:
+        _require_torn(segment, end, damage, last_stop)
+    _refuse_sound_batches(segment, end, damage, strict=strict)
 
 
 def _replay(segment: Segment, last_stop: LastStop, *, everything: bool, active: bool) -> Iterator[BatchHeader]:

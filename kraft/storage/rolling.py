@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kraft.config.topic import LogConfig
+from kraft.config.topic import COMPACT, LogConfig
 
 
 def max_segment_ms(config: LogConfig) -> int:
     """Return the longest that a segment is active: ``segment.ms``, but with compaction at most
     ``max.compaction.lag.ms`` (KIP-354), because the cleaner never compacts the active segment.
     """
-    compacts = "compact" in config.cleanup_policy
+    compacts = COMPACT in config.cleanup_policy
     return min(config.segment_ms, config.max_compaction_lag_ms) if compacts else config.segment_ms
 
 

@@ -65,7 +65,7 @@ async def test_a_partition_of_other_topics_needs_no_coordinator(tmp_path: Path) 
         lazy = coordinators_of(broker)
         nursery.start_soon(lazy.run)
         lazy.apply(await broker.replicas.registered(6), ["deleted"])
-        await lazy.forgotten(broker.replicas.image)
+        await lazy.offsets_deleted(broker.replicas.image)
         await settle()
         assert list(lazy.registry) == [], "their metrics would be declared"
         nursery.cancel_scope.cancel()
@@ -114,12 +114,12 @@ async def test_a_topic_waits_for_the_offsets_of_its_namesake(tmp_path: Path) -> 
     lazy.apply(await broker.hear(registration(1, 5), registration(OTHER, 6), *offsets_topic()), ["again"])
     await broker.hear(TopicRecord(name="again", topic_id=UUID(int=79)))
     with trio.move_on_after(0) as scope:
-        await lazy.forgotten(broker.replicas.image)
+        await lazy.offsets_deleted(broker.replicas.image)
     assert scope.cancelled_caught, "no task has deleted the offsets yet"
     async with trio.open_nursery() as nursery:
         nursery.start_soon(lazy.run)
         with trio.fail_after(10):
-            await lazy.forgotten(broker.replicas.image)
+            await lazy.offsets_deleted(broker.replicas.image)
         nursery.cancel_scope.cancel()
     for partition in broker.replicas.all():
         partition.log.abandon()

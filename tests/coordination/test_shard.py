@@ -410,7 +410,7 @@ class TestLongWork:
                 if answered() <= 1:
                     await trio.lowlevel.checkpoint()
             assert 1 < answered() < 600
-            desk.groups.resign(0, KafkaError(ErrorCode.NOT_COORDINATOR))
+            desk.groups._shards.resign(0, KafkaError(ErrorCode.NOT_COORDINATOR))
             with trio.fail_after(20):
                 codes = {(await each.wait()).error_code for each in waiting}
             assert codes == {ErrorCode.NOT_COORDINATOR}

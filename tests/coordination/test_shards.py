@@ -85,7 +85,7 @@ class Words:
     def _announce(self, shard: Any, effects: WordEffects) -> None:
         self.announced += effects.announced
 
-    async def forgotten(self, image: Image) -> None:
+    async def offsets_deleted(self, image: Image) -> None:
         await trio.lowlevel.checkpoint()
 
     def apply(self, led: LeaderChanges, deleted: Iterable[str] = ()) -> None:

@@ -37,7 +37,7 @@ class _Replicas:
         self.node_id = node_id
         self.image = SimpleNamespace(
             topics={T: SimpleNamespace(name="t")},
-            brokers={OTHER: SimpleNamespace(endpoint=lambda listener: endpoint)},
+            endpoint=lambda broker_id, listener: endpoint if broker_id == OTHER else None,
         )
 
     def known_leader(self, topic: str, index: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from typing import cast
 from uuid import UUID
 
 import pytest
+from immutables import Map
 
 from kraft.config.broker import node_config
 from kraft.messages.alter_partition_request import AlterPartitionRequest
@@ -15,7 +16,7 @@ from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.controlled_shutdown_request import ControlledShutdownRequest
 from kraft.messages.controlled_shutdown_response import ControlledShutdownResponse
 from kraft.messages.registry import ApiKey
-from kraft.metadata.image import Broker, BrokerEndpoint
+from kraft.metadata.image import Broker, BrokerEndpoint, Image
 from kraft.node.controller_address import SHUTDOWN_VERSION, ControllerAddress
 from kraft.replication.replicas import Replicas
 from kraft.rpc.channel import Reply, Request
@@ -37,7 +38,7 @@ def address(settings: Mapping[str, str], *listeners: tuple[str, int]) -> Control
     """Of a broker with these settings, whose image has broker 2 with these listeners and ports."""
     endpoints = tuple(BrokerEndpoint(name, "127.0.0.1", port, 0) for name, port in listeners)
     broker = Broker(2, 7, UUID(int=0), endpoints, {}, None, False, False, ())
-    replicas = SimpleNamespace(image=SimpleNamespace(brokers={2: broker}))
+    replicas = SimpleNamespace(image=Image(brokers=Map({2: broker})))
     listening = node_config({**SETTINGS, **settings}).listeners
     return ControllerAddress(listening, cast(Replicas, replicas), dial_by_tcp)
 

@@ -49,7 +49,7 @@ class Coordinators:
     deleted: list[str] = attrs.Factory(list)
     failure: Exception | None = None
 
-    async def forgotten(self, image: Image) -> None:
+    async def offsets_deleted(self, image: Image) -> None:
         await trio.lowlevel.checkpoint()
         if self.failure is not None:
             raise self.failure
