@@ -8,7 +8,8 @@ Every metric has a ``value``: the one number that a plain reader shows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 Clock = Callable[[], float]
@@ -130,12 +131,16 @@ class Histogram:
 
     def percentile(self, fraction: float) -> float:
         """Return the percentile for ``fraction`` (0 to 1): the upper end of its bucket, at most the maximum."""
-        count = self.count
+        return self.percentiles((fraction,))[0]
+
+    def percentiles(self, fractions: Sequence[float]) -> list[float]:
+        """Return :meth:`percentile` for each of ``fractions``."""
+        seen = list(accumulate(self._buckets))
+        count = seen[-1]
         if not count:
-            return 0.0
-        wanted = max(1, math.ceil(fraction * count))
-        index = next(index for index, seen in enumerate(accumulate(self._buckets)) if seen >= wanted)
-        return min(_upper_end(index), self.largest) * self.scale
+            return [0.0] * len(fractions)
+        indexes = (bisect_left(seen, max(1, math.ceil(fraction * count))) for fraction in fractions)
+        return [min(_upper_end(index), self.largest) * self.scale for index in indexes]
 
 
 def _bucket(value: int) -> int:

@@ -8,7 +8,7 @@ this module imports the library, so a node that serves no metrics does not load 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
@@ -24,30 +24,38 @@ _QUANTILES = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
 _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_]+")
 
 
-def render(registry: Registry) -> bytes:
-    """Return all metrics of ``registry`` in Prometheus' text format, version 0.0.4."""
-    exposition = CollectorRegistry(auto_describe=False)
-    exposition.register(_RegistryCollector(registry))
-    return generate_latest(exposition)
+def render(registry: Registry) -> Generator[int, None, bytes]:
+    """Return all metrics of ``registry`` in Prometheus' text format, version 0.0.4.
+
+    Yields the number of metrics of each step, because other tasks run meanwhile: a node has hundreds of metrics, and a
+    histogram or a gauge over all partitions takes a tenth of a millisecond or more to read.
+    """
+    families: dict[str, list[tuple[MetricName, Instrument]]] = {}
+    for name, metric in registry:
+        families.setdefault(prometheus_name(name), []).append((name, metric))
+    lines = bytearray()
+    for text, metrics in families.items():
+        family = _family(text, *metrics[0])
+        for name, metric in metrics:
+            _add_samples(family, {_NOT_ALLOWED.sub("_", tag).lower(): value for tag, value in name.tags}, metric)
+            yield 1
+        exposition = CollectorRegistry(auto_describe=False)
+        exposition.register(_OneFamily(family))
+        lines += generate_latest(exposition)
+        yield len(metrics)
+    return bytes(lines)
 
 
 def prometheus_name(name: MetricName) -> str:
     return _NOT_ALLOWED.sub("_", f"{name.group}_{name.type}_{name.name}").lower()
 
 
-class _RegistryCollector(Collector):
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+class _OneFamily(Collector):
+    def __init__(self, family: Metric) -> None:
+        self._family = family
 
     def collect(self) -> Iterable[Metric]:
-        families: dict[str, Metric] = {}
-        for name, metric in self._registry:
-            text = prometheus_name(name)
-            family = families.get(text)
-            if family is None:
-                family = families[text] = _family(text, name, metric)
-            _add_samples(family, {_NOT_ALLOWED.sub("_", tag).lower(): value for tag, value in name.tags}, metric)
-        return families.values()
+        return [self._family]
 
 
 def _family(text: str, name: MetricName, metric: Instrument) -> Metric:
@@ -63,8 +71,8 @@ def _add_samples(family: Metric, labels: dict[str, str], metric: Instrument) -> 
     if isinstance(metric, Meter):
         family.add_sample(f"{family.name}_total", labels, metric.count)
     elif isinstance(metric, Histogram):
-        for quantile in _QUANTILES:
-            family.add_sample(family.name, {**labels, "quantile": str(quantile)}, metric.percentile(quantile))
+        for quantile, value in zip(_QUANTILES, metric.percentiles(_QUANTILES), strict=True):
+            family.add_sample(family.name, {**labels, "quantile": str(quantile)}, value)
         family.add_sample(f"{family.name}_count", labels, metric.count)
         family.add_sample(f"{family.name}_sum", labels, metric.total * metric.scale)
     else:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from kraft.metadata.steps import finished
 from kraft.metrics import Registry
 from kraft.metrics.prometheus import render
 
 
 def samples(registry: Registry) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    families = text_string_to_metric_families(render(registry).decode())
+    families = text_string_to_metric_families(finished(render(registry)).decode())
     return {(s.name, tuple(sorted(s.labels.items()))): s.value for family in families for s in family.samples}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 import trio
 from prometheus_client.parser import text_string_to_metric_families
@@ -36,6 +38,33 @@ async def test_metrics_are_served_in_prometheus_form() -> None:
         assert sample.name == "kafka_server_brokertopicmetrics_bytesinpersec_total"
         assert (sample.labels, sample.value) == ({"topic": "t"}, 7)
         nursery.cancel_scope.cancel()
+
+
+async def test_other_tasks_run_while_many_metrics_are_read() -> None:
+    """docs/robustness.md: "No request holds the event loop"."""
+    registry, rounds = Registry(), 0
+    reads = Counter[int]()
+
+    def read() -> float:
+        reads[rounds] += 1
+        return 0.0
+
+    async def count_rounds() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await trio.lowlevel.checkpoint()
+
+    for number in range(1_000):
+        registry.gauge("kafka.server", "ReplicaManager", "PartitionCount", read, number=str(number))
+    async with trio.open_nursery() as nursery:
+        port = await nursery.start(serve_metrics, registry, "127.0.0.1", 0)
+        nursery.start_soon(count_rounds)
+        response = await exchange(port, b"GET /metrics HTTP/1.1\r\nhost: node\r\n\r\n")
+        assert response.startswith(b"HTTP/1.1 200")
+        nursery.cancel_scope.cancel()
+    assert reads.total() == 1_000
+    assert max(reads.values()) <= 2 * 40  # Trio runs the tasks of a round in any order
 
 
 async def test_without_a_host_they_are_served_on_all_interfaces() -> None:

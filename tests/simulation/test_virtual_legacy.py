@@ -16,6 +16,7 @@ from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopi
 from kraft.messages.metadata_response import MetadataResponse
 from kraft.messages.registry import ApiKey
 from kraft.messages.update_metadata_request import UpdateMetadataRequest
+from kraft.metadata.steps import finished
 from kraft.metrics import Histogram, Meter
 from kraft.metrics.prometheus import render
 from kraft.rpc.client import Disconnected, connect
@@ -83,7 +84,7 @@ async def _metrics(directory: Path, has_control_plane: bool) -> tuple[set[str], 
     """Return the names of all metrics of a broker, and its page of metrics."""
     async with legacy_brokers(directory, count=1, has_control_plane=has_control_plane) as cluster:
         registry = cluster.nodes[1].running.registry
-        return {str(name) for name, _ in registry}, render(registry).decode()
+        return {str(name) for name, _ in registry}, finished(render(registry)).decode()
 
 
 def test_the_metrics_of_the_proposal_have_kafkas_names(tmp_path: Path) -> None:
