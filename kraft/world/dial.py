@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import socket
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 import trio
 
@@ -13,19 +15,29 @@ Dial = Callable[[str, int], Awaitable[Transport]]
 """Opens a connection to (host, port)."""
 
 
+_NEXT_ADDRESS_AFTER_S: Final = 2.0
+"""Not a Kafka setting. The wait for one address of a host while it has others. The caller limits the whole."""
+
+
 async def dial_by_tcp(host: str, port: int) -> Transport:
-    """Connect to the first of the host's addresses that accepts. Raises OSError if none does, or if there is none."""
+    """Connect to the first of the host's addresses that accepts (KIP-302).
+
+    An address that does not answer is given up for the next one. Raises OSError if none accepts, or if there is none.
+    """
     failure: OSError = OSError(f"{host} has no address")
     try:
         found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:  # a label that is empty or too long: another node may register any host
         raise failure from error
-    for family, kind, protocol, _, address in found:
+    for number, (family, kind, protocol, _, address) in enumerate(found, 1):
         sock = socket.socket(family, kind, protocol)
         try:
-            sock.setblocking(False)
-            await trio.socket.from_stdlib_socket(sock).connect(address)
+            with trio.fail_after(_NEXT_ADDRESS_AFTER_S if number < len(found) else math.inf):
+                sock.setblocking(False)
+                await trio.socket.from_stdlib_socket(sock).connect(address)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except trio.TooSlowError:
+            sock.close()
         except OSError as error:
             failure = error
             sock.close()
