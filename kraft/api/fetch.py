@@ -69,6 +69,7 @@ ROW = Api(
 )
 
 READ_COMMITTED = 1
+RACK_VERSION = 11
 FLEXIBLE_VERSION = 12
 TOPIC_IDS_VERSION = 13
 REPLICA_STATE_VERSION = 15
@@ -200,7 +201,11 @@ class _Poll:
 
     def _find(self, key: TopicKey, wanted: FetchPartition) -> HostedPartition:
         """Return the partition if this reader may read it here. Raises KafkaError."""
-        partition = self._broker.replicas.leader_of(self._name(key), wanted.partition)
+        replicas = self._broker.replicas
+        # A leader that knows the consumer's rack may have sent it here (KIP-392).
+        serves_any = self._version >= RACK_VERSION and not self._is_follower
+        find = replicas.replica_of if serves_any else replicas.leader_of
+        partition = find(self._name(key), wanted.partition)
         partition.check_epoch(wanted.current_leader_epoch)
         if self._is_follower and partition.leadership is not None:
             partition.leadership.check(self._replica_id, self._broker_epoch)

@@ -116,7 +116,7 @@ class AcceptedSettings:
     replica_selector_class: str | None = string(
         None,
         "Which replica a client fetches from (KIP-392).",
-        not_honoured="clients fetch from the leader",
+        not_honoured="a leader names no other replica; a follower serves consumers that Apache's leader sends to it",
     )
     socket_connection_setup_timeout_ms: int = long(
         10_000,

@@ -283,6 +283,7 @@ class HostedPartition:
         high_watermark = min(high_watermark, self.log.log_end_offset)
         if high_watermark > self.high_watermark:
             self._advance(high_watermark)
+            self._set(self._waiting)
         if log_start_offset > self.log.log_start_offset:
             self.log.delete_records(min(log_start_offset, self.high_watermark))
 
@@ -313,6 +314,7 @@ class HostedPartition:
     def _cut_to(self, end_offset: int) -> None:
         self.high_watermark = min(self.high_watermark, end_offset)
         self.cleaned_offset = min(self.cleaned_offset, end_offset)
+        self._set(self._waiting)
 
     # Waiting.
 

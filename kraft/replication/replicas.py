@@ -131,10 +131,19 @@ class Replicas:
         partition = None if hosted is None else hosted.get(index)
         if partition is not None and partition.is_leader:
             return partition
+        raise self._not_here(topic, index)
+
+    def replica_of(self, topic: str, index: int) -> HostedPartition:
+        """Return the partition, if this broker has a replica. Raises as :meth:`leader_of`."""
+        partition = self.partitions.get(topic, {}).get(index)
+        if partition is None or partition.state.leader_epoch < 0:  # its log is open, and its metadata is not here yet
+            raise self._not_here(topic, index)
+        return partition
+
+    def _not_here(self, topic: str, index: int) -> KafkaError:
         known = self.image.topic(topic)
-        if known is None or index not in known.partitions:
-            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        is_elsewhere = known is not None and index in known.partitions
+        return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER if is_elsewhere else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     def name_of(self, topic_id: UUID) -> str:
         """Return the name of a topic. Raises KafkaError UNKNOWN_TOPIC_ID."""

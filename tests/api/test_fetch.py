@@ -265,11 +265,11 @@ async def test_a_wake_looks_only_at_the_partitions_that_changed(
 ) -> None:
     """``DelayedFetch`` adds up bytes. The work of an append does not grow with the partitions that others wait for."""
     looked_up: Counter[int] = Counter()
-    leader_of = Replicas.leader_of
+    replica_of = Replicas.replica_of
 
     def counting(replicas: Replicas, name: str, index: int) -> Any:
         looked_up[index] += 1
-        return leader_of(replicas, name, index)
+        return replica_of(replicas, name, index)
 
     async with leader_in(tmp_path, 300) as broker, trio.open_nursery() as nursery:
         context = serving_at(broker.replicas)
@@ -277,7 +277,7 @@ async def test_a_wake_looks_only_at_the_partitions_that_changed(
         for _ in range(5):
             nursery.start_soon(_answer_to, context, message)
         await trio.testing.wait_all_tasks_blocked()
-        monkeypatch.setattr(Replicas, "leader_of", counting)
+        monkeypatch.setattr(Replicas, "replica_of", counting)
         for _ in range(3):
             _append(broker, 7, 100)
             await trio.testing.wait_all_tasks_blocked()

@@ -38,7 +38,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.rpc.client import MAX_RESPONSE_BYTES, Connection
 from kraft.wire.errors import ErrorCode
 from tests.support.eventually import eventually_async, until
-from tests.support.talk import EARLIEST, LATEST, batch, fetch, list_offset, produce, topic_id_of, values
+from tests.support.talk import EARLIEST, LATEST, batch, fetch, list_offset, produce, topic_id_of, values, values_in
 from tests.support.trio_cluster import FETCH_WAIT_MS, QUICK_LEASES, TrioCluster, TrioNode, cluster_in
 
 TOPIC = "topic"
@@ -206,8 +206,25 @@ async def test_a_follower_answers_clients_that_another_leads(tmp_path: Path) -> 
             answer = await produce(broker, TOPIC, batch(b"a"))
             assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
             assert answer.current_leader.leader_id == leader
-            data = await fetch(broker, TOPIC)
-            assert (data.error_code, data.current_leader.leader_id) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, leader)
+            data = await fetch(broker, TOPIC, version=10)
+            assert data.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+            data = await fetch(broker, TOPIC, version=11, epoch=7)
+            assert data.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+async def test_consumers_may_fetch_from_a_follower(tmp_path: Path) -> None:
+    """KIP-392, from Fetch 11 on: up to the follower's high watermark. A leader with a ``replica.selector.class`` sends
+    them there."""
+    async with cluster_in(tmp_path) as cluster:
+        leader = await create(cluster)
+        assert await write(cluster, leader, b"first") == ErrorCode.NONE
+        await until_equal(cluster, *cluster.members)
+        async with cluster.connected(leader % 3 + 1) as follower, trio.open_nursery() as nursery:
+            assert await values(follower, TOPIC) == [b"first"]
+            nursery.start_soon(write, cluster, leader, b"second")
+            data = await fetch(follower, TOPIC, 1, version=11, max_wait_ms=60_000, min_bytes=1)
+            assert (values_in(data), data.high_watermark) == ([b"second"], 2)
+            assert (await fetch(follower, TOPIC, 3)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
 async def test_a_killed_leader_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
