@@ -17,13 +17,17 @@ class QuorumSettings:
         (), "The voters: id@host:port, separated by commas.", importance=Importance.HIGH
     )
     controller_quorum_election_timeout_ms: int = integer(
-        1000, "How long a candidate waits for votes before it tries again.", importance=Importance.HIGH
+        1000,
+        "How long a candidate waits for votes before it tries again.",
+        importance=Importance.HIGH,
+        limit=at_least(1),
     )
     controller_quorum_fetch_timeout_ms: int = integer(
         2000,
         "A voter that could not fetch for this long starts an election; a leader that no majority fetches from for 1.5 "
         "times that steps down.",
         importance=Importance.HIGH,
+        limit=at_least(1),
     )
     controller_quorum_election_backoff_max_ms: int = integer(1000, "The longest pause between two candidacies.")
     controller_quorum_append_linger_ms: int = integer(
@@ -31,7 +35,9 @@ class QuorumSettings:
         "How long the leader gathers records before it writes.",
         not_honoured="the leader appends a change at once; one fsync covers all appends during the previous one",
     )
-    controller_quorum_request_timeout_ms: int = integer(2000, "How long a voter waits for another's response.")
+    controller_quorum_request_timeout_ms: int = integer(
+        2000, "How long a voter waits for another's response.", limit=at_least(1)
+    )
     controller_quorum_retry_backoff_ms: int = integer(20, "The pause before a failed request is tried again.")
 
 

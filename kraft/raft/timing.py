@@ -45,9 +45,11 @@ class Timing:
         return self.election_timeout_s * (1 + jitter)
 
     def election_backoff(self, retries: int, jitter: float) -> float:
-        """Return the pause after the ``retries``-th lost election: binary exponential, random, bounded, and never 0."""
+        """Return the pause after the ``retries``-th lost election: binary exponential, random, bounded, and never 0,
+        although the bound may be.
+        """
         longest = min(self.backoff_max_s, float(_BACKOFF_BASE_S * 2.0 ** min(retries, _BACKOFF_MAX_EXPONENT)))
-        return min(longest, max(longest * jitter, _BACKOFF_MIN_S))
+        return max(longest * jitter, _BACKOFF_MIN_S)
 
     def succession_delay(self, rank: int, successors: int) -> float:
         """Return how long the successor of this rank, counted from 0, waits for those before it.
