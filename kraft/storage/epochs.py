@@ -73,10 +73,8 @@ class LeaderEpochs:
             scanned = EpochStarts(everything)  # the scan may begin in the middle of the log
         if not is_known or (everything is None and scanned.entries != self.entries):
             self.replace(scanned.entries)
-        for epoch, start in scanned.entries:
-            # Add only entries that the file lacks: the scan may begin in the middle of an epoch.
-            if epoch > self.latest:
-                self.assign(epoch, start)
+        # Add only entries that the file lacks: the scan may begin in the middle of an epoch.
+        self.assign_all([entry for entry in scanned.entries if entry[0] > self.latest])
 
     @property
     def entries(self) -> list[tuple[int, int]]:
@@ -90,10 +88,17 @@ class LeaderEpochs:
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Note that records from ``start_offset`` on are of ``epoch``. Entries that contradict it are removed."""
-        if epoch < 0 or (self._epochs and epoch == self._epochs[-1] and start_offset >= self._starts[-1]):
-            return
-        keep = min(bisect_left(self._epochs, epoch), bisect_left(self._starts, start_offset))
-        self._replace([*self._epochs[:keep], epoch], [*self._starts[:keep], start_offset])
+        self.assign_all([(epoch, start_offset)])
+
+    def assign_all(self, entries: Iterable[tuple[int, int]]) -> None:
+        """:meth:`assign` each (epoch, start offset), and write the file once."""
+        epochs, starts = self._epochs, self._starts
+        for epoch, start in entries:
+            if epoch >= 0 and not (epochs and epoch == epochs[-1] and start >= starts[-1]):
+                keep = min(bisect_left(epochs, epoch), bisect_left(starts, start))
+                epochs, starts = [*epochs[:keep], epoch], [*starts[:keep], start]
+        if epochs is not self._epochs:
+            self._replace(epochs, starts)
 
     def epoch_at(self, offset: int) -> int:
         """Return the epoch that wrote ``offset``, -1 if unknown."""

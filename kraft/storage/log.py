@@ -264,8 +264,7 @@ class Log:
         headers, batches = self._following(buffer)
         if not headers:
             return
-        for _, header in headers:
-            self.epochs.assign(header.leader_epoch, header.base_offset)
+        self.epochs.assign_all((header.leader_epoch, header.base_offset) for _, header in headers)
         self._append(buffer, batches, headers[0][1].base_offset, now_ms)
         with_producer = [each for each in headers if each[1].producer_id != NO_PRODUCER_ID]
         self._remember(buffer, with_producer, now_ms, len(batches))
@@ -290,8 +289,7 @@ class Log:
         The caller has just made or checked them all. Each batch begins where the previous one ends, the first at the
         end of the log. No batch has a producer id. ``epochs`` is (epoch, start offset) of each run of one epoch.
         """
-        for epoch, start_offset in epochs:
-            self.epochs.assign(epoch, start_offset)
+        self.epochs.assign_all(epochs)
         self._append(buffer, batches, self.log_end_offset, now_ms)
         self._snapshots.appended(len(batches), self.producers, self.log_end_offset)
 

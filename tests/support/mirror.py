@@ -104,7 +104,7 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "storage/test_cleaner.py": "storage.cleanable",
         "storage/test_creation.py": "storage.atomic",
         "storage/test_log.py": "storage.flush storage.producers storage.retention storage.segments",
-        "storage/test_recovery.py": "storage.epochs storage.errors storage.scan",
+        "storage/test_recovery.py": "storage.errors storage.scan",
         "storage/test_segment.py": "storage.index storage.recent",
         "wire/test_codec.py": "wire.decode_error wire.decoder wire.encoder wire.reading wire.source wire.splice",
         "wire/test_uuids.py": "wire.internal_topics",
