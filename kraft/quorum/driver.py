@@ -63,7 +63,7 @@ from kraft.raft.events import (
     SnapshotStored,
     Timeout,
 )
-from kraft.raft.messages import FetchSnapshotRequest, Request, SnapshotId
+from kraft.raft.messages import FetchRequest, FetchSnapshotRequest, Request, SnapshotId
 from kraft.raft.state import Follower, Leader, Resigned, State
 from kraft.raft.timing import Timing
 from kraft.rpc.client import connect
@@ -281,6 +281,8 @@ class Quorum:
                 await self._take(LogAppended(self.log.end_offset, self.epoch))
             if event is not None:
                 await self._take(event)
+            if isinstance(event, RequestReceived) and isinstance(event.request, FetchRequest):
+                await trio.lowlevel.checkpoint()  # many replicas may be far behind, and each one costs milliseconds
         scope.cancel(reason=f"no longer {role}")
 
     async def _next_event(self) -> Event | None:

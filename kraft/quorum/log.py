@@ -52,6 +52,10 @@ _NO_LIMIT = -1
 _READ_BYTES = 2**17
 _BATCHES_IN_MEMORY = 1_000
 _BYTES_IN_MEMORY = 8 * 2**20
+_BATCHES_PER_FETCH = 1_000
+"""Not a Kafka setting. The most batches for one Fetch: ten milliseconds of work for the leader, as for the follower. An
+idle leader appends a batch of 72 bytes every half second, so a few bytes may be many batches.
+"""
 
 
 @attrs.frozen
@@ -268,8 +272,8 @@ class MetadataLog:
         """Return at least one batch from ``offset`` on and its offsets and epochs, for a follower; (b"", None) at the
         end.
 
-        The newest unit of this node comes from memory. All other batches are read from the file and checked, because a
-        leader with a damaged log must not go on to send it.
+        The newest unit of this node comes from memory. All other batches, some thousand at most, are read from the file
+        and checked, because a leader with a damaged log must not go on to send it.
 
         Raises:
             StorageError: The log is damaged there.
@@ -281,7 +285,10 @@ class MetadataLog:
         data = self._bytes(offset, max_bytes, self.end_offset)
         headers: list[BatchHeader] = []
         try:
-            for _, header in _proved(data, offset):
+            for position, header in _proved(data, offset):
+                if len(headers) == _BATCHES_PER_FETCH:
+                    data = data[:position]
+                    break
                 headers.append(header)
                 offset = header.next_offset
         except CorruptBatch as damage:

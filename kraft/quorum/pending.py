@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import attrs
 import trio
 
 from kraft.quorum.log import MetadataLog
-from kraft.quorum.rpcs import MAX_FETCH_BYTES
 from kraft.raft.events import Reply
 from kraft.raft.messages import FetchResponse, Response
+
+MAX_SENT_BYTES: Final = 2**20
+"""Not a Kafka setting. The most bytes of records for one Fetch, whatever it allows: many replicas may be far behind."""
 
 
 @attrs.define(eq=False)
@@ -45,7 +48,7 @@ class PendingRequests:
     def add(self, max_bytes: int) -> PendingRequest:
         """Register a request that is about to be reported to the core."""
         self._ids += 1
-        request = self._pending[self._ids] = PendingRequest(self._ids, min(max_bytes, MAX_FETCH_BYTES))
+        request = self._pending[self._ids] = PendingRequest(self._ids, min(max_bytes, MAX_SENT_BYTES))
         return request
 
     def discard(self, request: PendingRequest) -> None:

@@ -97,6 +97,37 @@ async def test_all_that_is_appended_before_the_role_had_its_turn_makes_one_flush
         assert disk.flushes == 1
 
 
+async def test_other_tasks_run_between_fetches_that_came_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/robustness.md: "No request holds the event loop". The records of each Fetch cost the leader milliseconds."""
+    rounds, reads, read = 0, list[int](), MetadataLog.read
+
+    def note(log: MetadataLog, offset: int, max_bytes: int) -> Any:
+        reads.append(rounds)
+        return read(log, offset, max_bytes)
+
+    async def count_rounds() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await trio.lowlevel.checkpoint()
+
+    async def fetch(number: int) -> None:
+        pending = await quorum.submit(FetchRequest(quorum.epoch, OBSERVER + number, 1, quorum.epoch, 0.0))
+        await pending.response()
+
+    monkeypatch.setattr(MetadataLog, "read", note)
+    async with at_rest(tmp_path) as (quorum, _), trio.open_nursery() as counting:
+        counting.start_soon(count_rounds)
+        async with trio.open_nursery() as nursery:
+            for number in range(TIMES):
+                nursery.start_soon(fetch, number)
+        counting.cancel_scope.cancel()
+    assert len(reads) == TIMES
+    assert len(set(reads)) > TIMES / 4
+
+
 async def test_the_trace_has_each_event_of_the_core_with_its_effects(tmp_path: Path) -> None:
     """Architecture, "The world and its trace": the end of an effect that takes time is the event of a later step."""
     steps: list[CoreStepped] = []

@@ -199,6 +199,18 @@ def test_a_read_brings_whole_batches_and_at_least_one(tmp_path: Path) -> None:
     assert refused.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
+def test_a_read_brings_a_thousand_batches_at_most(tmp_path: Path) -> None:
+    """docs/robustness.md: "No request holds the event loop". A replica that was away asks for many small batches."""
+    log = open_log(tmp_path, LogConfig())
+    for number in range(1_100):
+        append_records(log, [topic(number)], 1, 0)
+    data, records = log.read(0, 2**20)
+    assert records == LogSlice(0, (EpochEnd(1, 1_000),))
+    assert len(list(iter_headers(data))) == 1_000
+    _, rest = log.read(1_000, 2**20)
+    assert rest == LogSlice(1_000, (EpochEnd(1, 1_100),))
+
+
 def test_the_cached_last_append_equals_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A leader serves it from memory: the same bytes, and never those of a tail that was cut."""
     monkeypatch.setattr("kraft.quorum.batches.MAX_BATCH_RECORDS", 2)

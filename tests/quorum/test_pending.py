@@ -7,8 +7,7 @@ from pathlib import Path
 import trio
 import trio.testing
 
-from kraft.quorum.pending import PendingRequest, PendingRequests
-from kraft.quorum.rpcs import MAX_FETCH_BYTES
+from kraft.quorum.pending import MAX_SENT_BYTES, PendingRequest, PendingRequests
 from kraft.raft.events import Reply
 from kraft.raft.messages import EpochEnd, FetchResponse, LogSlice, Response, VoteResponse
 from kraft.wire.errors import ErrorCode
@@ -59,5 +58,5 @@ async def test_the_records_that_a_response_names_are_read_when_the_core_replies(
 
 def test_no_request_gets_more_than_a_leader_sends_at_once(tmp_path: Path) -> None:
     log = open_log(tmp_path)
-    assert PendingRequests(log).add(2**31 - 1).max_bytes == MAX_FETCH_BYTES
+    assert PendingRequests(log).add(2**31 - 1).max_bytes == MAX_SENT_BYTES
     log.abandon()
