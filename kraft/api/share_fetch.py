@@ -47,7 +47,7 @@ from kraft.rpc.channel import Parked, Reply, Request
 from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.splice import FileSlice
-from kraft.world.slices import Slices
+from kraft.world.slices import Slices, next_slice
 
 ROW = Api(
     ApiKey.SHARE_FETCH,
@@ -154,7 +154,7 @@ class _SharePoll:
     _loaded: dict[SharedPartition, tuple[LedSharePartition, SharePartition]] = attrs.Factory(dict)
     _slices: Slices = attrs.Factory(lambda: Slices(_SLICE_BATCHES))
     _has_skipped: bool = False
-    """Whether the last records were all of aborted transactions, so that others may follow."""
+    """Whether this look archived records and found no others. Only then may more follow without a wake."""
 
     async def run(self) -> dict[SharedPartition, PartitionData]:
         """Return the data of each partition that has any, or an error, or that no response has named yet."""
@@ -185,12 +185,14 @@ class _SharePoll:
                     stops.callback(led.hosted.watch(woken))
                 available = self._available()
                 is_last = trio.current_time() >= deadline or any(each.error_code for each in self.data.values())
+                self._has_skipped = False
                 if available >= self.message.min_bytes or is_last:
-                    self._has_skipped = False
                     await self._acquire()
                     if self.data or is_last:
                         return
-                if not self._has_skipped:
+                if self._has_skipped:
+                    await next_slice()
+                else:
                     with trio.move_on_at(deadline):
                         await woken.wait()
             self._check()

@@ -13,6 +13,7 @@ import trio.testing
 
 from kraft.api import share_fetch
 from kraft.api.partitions import MAX_COPIED_BYTES
+from kraft.broker.share.partition import SharePartition
 from kraft.broker.share.runs import RecordState
 from kraft.coordination.share_partitions import SharePartitions
 from kraft.messages.feature_level_record import FeatureLevelRecord
@@ -517,10 +518,11 @@ async def test_aborted_records_are_not_delivered_to_a_group_with_read_committed(
         assert found[-1][1] == 2
 
 
-async def _abort(desk: ShareBroker) -> None:
+async def _abort(desk: ShareBroker, batches: int = 1, records: int = 1) -> None:
     partition = desk.broker.partition
-    fields: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
-    partition.append(bytearray(batch(b"aborted", **fields)), 0)
+    for number in range(batches):
+        fields: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0, "base_sequence": number * records}
+        partition.append(bytearray(batch(*[b"aborted"] * records, transactional=True, **fields)), 0)
     marker = EndTransactionMarker(committed=False, coordinator_epoch=0)
     await partition.append_marker(5, 0, marker, desk.context.clock)
 
@@ -531,18 +533,65 @@ async def test_records_follow_those_of_a_long_aborted_transaction_at_once(
     async with share_broker(tmp_path) as desk:
         await desk.configure(share_isolation_level="read_committed", share_partition_max_record_locks="100")
         await desk.initialize()
-        partition = desk.broker.partition
-        for number in range(5):
-            records = batch(
-                *[b"x"] * 100, producer_id=5, producer_epoch=0, base_sequence=100 * number, transactional=True
-            )
-            partition.append(bytearray(records), 0)
-        await partition.append_marker(
-            5, 0, EndTransactionMarker(committed=False, coordinator_epoch=0), desk.context.clock
-        )
+        await _abort(desk, batches=5, records=100)
         desk.produce(b"kept")
         assert await desk.member("m").acquired(max_wait_ms=10_000) == [(500, 501, 1)]  # 500 is the marker
         assert trio.current_time() < 1
+
+
+class TestWaitingBehindAbortedRecords:
+    """KIP-932: a ShareFetch waits for ``MinBytes``, up to ``MaxWaitMs``. Each time that it archives records of aborted
+    transactions and finds no others, it looks once more, and waits if there is too little.
+    """
+
+    @pytest.fixture(autouse=True)
+    def looks(self, monkeypatch: pytest.MonkeyPatch) -> list[SharePartition]:
+        """The share partition, once for each look at it. A fetch that never waits would not end in virtual time."""
+        looks: list[SharePartition] = []
+        move_start = SharePartition.move_start
+
+        def counting(partition: SharePartition, log_start_offset: int) -> None:
+            looks.append(partition)
+            assert len(looks) < 100, "a fetch looks again and again"
+            move_start(partition, log_start_offset)
+
+        monkeypatch.setattr(SharePartition, "move_start", counting)
+        return looks
+
+    async def test_while_another_member_holds_an_earlier_record(
+        self, tmp_path: Path, autojump_clock: object, looks: list[SharePartition]
+    ) -> None:
+        async with share_broker(tmp_path) as desk, trio.open_nursery() as nursery:
+            await desk.configure(share_isolation_level="read_committed", share_partition_max_record_locks="100")
+            await desk.initialize()
+            desk.produce(b"held")
+            one, two = desk.member("one"), desk.member("two")
+            assert await one.acquired() == [(0, 0, 1)]
+            await _abort(desk, batches=3, records=50)
+            found = []
+
+            async def fetch() -> None:
+                found.append((await two.acquired(max_wait_ms=20_000), trio.current_time()))
+
+            nursery.start_soon(fetch)
+            await trio.sleep(3)
+            before = len(looks)
+            await trio.sleep(3)
+            assert (len(looks), found) == (before, [])
+            started = trio.current_time()
+            await one.acknowledge([(0, 0, [RELEASE])])
+            await trio.sleep(1)
+            assert found == [([(0, 0, 2)], started)]
+
+    async def test_for_enough_bytes(self, tmp_path: Path, autojump_clock: object) -> None:
+        """Behind the aborted records is only the marker of their transaction, which the member gets in the end."""
+        async with share_broker(tmp_path) as desk:
+            await desk.configure(share_isolation_level="read_committed")
+            await desk.initialize()
+            await _abort(desk, batches=5, records=100)
+            started = trio.current_time()
+            assert await desk.member("m").acquired(max_wait_ms=3000, min_bytes=200) == [(500, 500, 1)]
+            assert trio.current_time() - started == pytest.approx(3.0)
 
 
 async def test_a_load_that_fails_by_a_defect_ends_no_broker(
