@@ -34,11 +34,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import attrs
 import trio
 
 from kraft.api.context import BrokerContext
-from kraft.api.partitions import MAX_COPIED_BYTES, READ_FAILURES, refusal_of
+from kraft.api.partitions import MAX_COPIED_BYTES, READ_FAILURES, ChangedPartitions, PartitionWatcher, refusal_of
 from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.broker.fetch_session import AT_ONCE, Answered, FetchContext, TopicKey
@@ -148,13 +147,13 @@ class _Poll:
     async def wait(self) -> FetchResponse:
         """Wait after the first read until there are ``min_bytes``, or an error, or ``max_wait_ms`` is over."""
         deadline = trio.current_time() + self._message.max_wait_ms / 1000
-        counted, changes = await self._release(), _Changes()
+        counted, changes = await self._release(), ChangedPartitions[int]()
         stops: list[Callable[[], None]] = []
         try:
             for position, (partition, number) in enumerate(self._seen):
                 if position % PARTITIONS_PER_SLICE == _LAST_OF_SLICE:
                     await next_slice()
-                stops.append(partition.watch(_PartitionWatcher(changes, position), uncommitted=self._is_follower))
+                stops.append(partition.watch(PartitionWatcher(changes, position), uncommitted=self._is_follower))
                 if partition.changes != number:
                     changes.add(position)
             with trio.move_on_at(deadline):
@@ -176,7 +175,7 @@ class _Poll:
                 await next_slice()
         return counted
 
-    async def _until_complete(self, counted: dict[int, int], changes: _Changes) -> None:
+    async def _until_complete(self, counted: dict[int, int], changes: ChangedPartitions[int]) -> None:
         slices = Slices(PARTITIONS_PER_SLICE)
         while not self.is_complete:
             position = await changes.next()
@@ -315,36 +314,6 @@ class _Poll:
             leader, epoch = self._broker.replicas.known_leader(self._name(key), wanted.partition)
             answer.current_leader = LeaderIdAndEpoch(leader, epoch)
         return answer
-
-
-@attrs.define(eq=False)
-class _Changes:
-    """The positions of the partitions of a parked request that changed since they were counted."""
-
-    _positions: set[int] = attrs.Factory(set)
-    _woken: trio.Event = attrs.Factory(trio.Event)
-
-    def add(self, position: int) -> None:
-        self._positions.add(position)
-        self._woken.set()
-
-    async def next(self) -> int:
-        """Wait for a change, and return its position."""
-        if not self._positions:
-            self._woken = trio.Event()
-            await self._woken.wait()
-        return self._positions.pop()
-
-
-@attrs.frozen(eq=False)
-class _PartitionWatcher:
-    """Wakes a parked request, and names the partition that changed by its position in the request."""
-
-    changes: _Changes
-    position: int
-
-    def set(self) -> None:
-        self.changes.add(self.position)
 
 
 def _aborted(partition: HostedPartition, wanted: FetchPartition, records: Records) -> list[AbortedTransaction]:

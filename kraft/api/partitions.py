@@ -1,10 +1,15 @@
-"""One answer for each partition that a request names, in slices, and the error of one whose log cannot be read."""
+"""The partitions that a request names: one answer for each, in slices, the error of one whose log cannot be read, and
+those that changed while the request waits.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+import attrs
+import trio
 
 from kraft.records.batch import CorruptBatch
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -28,6 +33,7 @@ class _Topic(Protocol):
 Topic = TypeVar("Topic", bound=_Topic)
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
+Key = TypeVar("Key")
 
 
 async def answered(
@@ -61,3 +67,33 @@ def refusal_of(failure: KafkaError | CorruptBatch | OSError, name: str) -> Kafka
         return KafkaError(ErrorCode.CORRUPT_MESSAGE, str(failure))
     logger.error("%s: cannot read the log: %s", name, failure)
     return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+@attrs.define(eq=False)
+class ChangedPartitions(Generic[Key]):
+    """The partitions of a parked request that changed since they were counted, by a key of the request."""
+
+    _changed: set[Key] = attrs.Factory(set)
+    _woken: trio.Event = attrs.Factory(trio.Event)
+
+    def add(self, key: Key) -> None:
+        self._changed.add(key)
+        self._woken.set()
+
+    async def next(self) -> Key:
+        """Wait for a change, and return its partition."""
+        if not self._changed:
+            self._woken = trio.Event()
+            await self._woken.wait()
+        return self._changed.pop()
+
+
+@attrs.frozen(eq=False)
+class PartitionWatcher(Generic[Key]):
+    """Wakes a parked request, and names the partition that changed."""
+
+    changes: ChangedPartitions[Key]
+    key: Key
+
+    def set(self) -> None:
+        self.changes.add(self.key)

@@ -16,16 +16,15 @@ that waits holds no records, so the first one that wakes takes what is there.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
 from uuid import UUID
 
 import attrs
 import trio
 
 from kraft.api.context import BrokerContext
-from kraft.api.partitions import MAX_COPIED_BYTES, READ_FAILURES, refusal_of
+from kraft.api.partitions import MAX_COPIED_BYTES, READ_FAILURES, ChangedPartitions, PartitionWatcher, refusal_of
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.api.share_requests import RENEWALS_VERSION, Acknowledgements, lock_timeout_ms, member_of, note_leader
 from kraft.broker.share.partition import Acquisition, SharePartition
@@ -129,7 +128,9 @@ async def _serve(
         broker.coordinators.shares.release(member)
     topics: dict[UUID, ShareFetchableTopicResponse] = {}
     endpoints: dict[int, NodeEndpoint] = {}
+    slices = Slices(_SLICE_BATCHES)
     for where, each in data.items():
+        await slices.spend()
         leader = note_leader(broker, request, each, where)
         if leader is not None:
             endpoints[leader[0]] = NodeEndpoint(leader[0], leader[1].host, leader[1].port)
@@ -143,7 +144,11 @@ async def _serve(
 
 @attrs.define(eq=False)
 class _SharePoll:
-    """The fetching part of one ShareFetch, until it has records, an error, or no time left."""
+    """The fetching part of one ShareFetch, until it has records, an error, or no time left.
+
+    While it waits it keeps the sum of the bytes that its partitions have. After a wake it looks only at the partitions
+    that changed.
+    """
 
     broker: BrokerContext
     message: ShareFetchRequest
@@ -153,8 +158,9 @@ class _SharePoll:
     data: dict[SharedPartition, PartitionData] = attrs.Factory(dict)
     _loaded: dict[SharedPartition, tuple[LedSharePartition, SharePartition]] = attrs.Factory(dict)
     _slices: Slices = attrs.Factory(lambda: Slices(_SLICE_BATCHES))
-    _has_skipped: bool = False
-    """Whether this look archived records and found no others. Only then may more follow without a wake."""
+    _changes: ChangedPartitions[SharedPartition] = attrs.Factory(ChangedPartitions)
+    _sizes: dict[SharedPartition, int] = attrs.Factory(dict)
+    _size: int = 0
 
     async def run(self) -> dict[SharedPartition, PartitionData]:
         """Return the data of each partition that has any, or an error, or that no response has named yet."""
@@ -176,26 +182,31 @@ class _SharePoll:
     async def _poll(self) -> None:
         deadline = trio.current_time() + max(self.message.max_wait_ms, 0) / 1000
         await self._load(max(deadline, trio.current_time() + _LOAD_WAIT_S))
-        while True:
-            woken = trio.Event()
-            with ExitStack() as stops:
-                for led, _ in self._loaded.values():
-                    led.watch(woken)
-                    stops.callback(led.unwatch, woken)
-                    stops.callback(led.hosted.watch(woken))
-                available = self._available()
-                is_last = trio.current_time() >= deadline or any(each.error_code for each in self.data.values())
-                self._has_skipped = False
-                if available >= self.message.min_bytes or is_last:
-                    await self._acquire()
-                    if self.data or is_last:
-                        return
-                if self._has_skipped:
-                    await next_slice()
-                else:
-                    with trio.move_on_at(deadline):
-                        await woken.wait()
-            self._check()
+        stops: list[Callable[[], None]] = []
+        try:
+            for where, (led, _) in self._loaded.items():
+                watcher = PartitionWatcher(self._changes, where)
+                stops += led.watch(watcher), led.hosted.watch(watcher)
+                self._changes.add(where)
+                await self._slices.spend()
+            while True:
+                with trio.move_on_at(deadline):
+                    await self._until_enough()
+                is_last = trio.current_time() >= deadline
+                await self._acquire()
+                if self.data or is_last:
+                    return
+                await next_slice()
+        finally:
+            for stop in stops:
+                stop()
+
+    async def _until_enough(self) -> None:
+        """Wait until the partitions have ``min_bytes``, or one is refused."""
+        while self._size < max(self.message.min_bytes, 1) and not self.data:
+            where = await self._changes.next()
+            await self._slices.spend()
+            self._count(where)
 
     async def _load(self, deadline: float) -> None:
         """Load all partitions at once. One that is not loaded by the deadline has no records for this response."""
@@ -217,51 +228,47 @@ class _SharePoll:
             elif led.core is not None:
                 self._loaded[where] = led, led.core
 
-    def _check(self) -> None:
-        """Refuse the partitions that this broker does not lead any more."""
-        for where, (led, _) in list(self._loaded.items()):
-            if not led.is_current:
-                self._refuse(where, KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER))
-
     def _refuse(self, where: SharedPartition, refused: KafkaError) -> None:
         self._loaded.pop(where, None)
         self.data[where] = PartitionData(where[1], refused.code, refused.message, records=_NOTHING)
 
-    def _available(self) -> int:
-        """Return the bytes that the partitions have, up to ``min_bytes``. Refuse those that cannot be read."""
-        size = 0
-        for where, (led, core) in list(self._loaded.items()):
-            try:
-                piece = self._piece(led, core, self.message.min_bytes)
-            except READ_FAILURES as failure:
-                self._refuse(where, refusal_of(failure, led.hosted.name))
-                continue
-            size += 0 if piece is None else len(piece)
-            if size >= self.message.min_bytes:
-                break
-        return size
+    def _count(self, where: SharedPartition) -> None:
+        """Count the bytes that a partition has, up to ``min_bytes``. Refuse it if it cannot be read."""
+        led, core = self._loaded[where]
+        try:
+            piece = self._piece(led, core, self.message.min_bytes)
+        except READ_FAILURES as failure:
+            self._refuse(where, refusal_of(failure, led.hosted.name))
+            return
+        size = 0 if piece is None else len(piece)
+        self._size += size - self._sizes.get(where, 0)
+        self._sizes[where] = size
 
     def _piece(self, led: LedSharePartition, core: SharePartition, max_bytes: int) -> FileSlice | None:
         """Return what a member may acquire from the log, None for nothing. Raises KafkaError, OSError."""
+        if not led.is_current:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         log = led.hosted.log
         core.move_start(log.log_start_offset)
-        offset, upper = core.next_fetch_offset(), self._upper(led)
-        if not core.can_acquire or offset >= upper:
+        offset = core.next_fetch_offset()
+        upper = led.hosted.last_stable_offset if self._is_committed else led.hosted.high_watermark
+        if offset >= upper or not core.can_acquire:
             return None
         return log.read(offset, max_bytes, upper)
 
-    def _upper(self, led: LedSharePartition) -> int:
-        return led.hosted.last_stable_offset if self._is_committed else led.hosted.high_watermark
-
-    @property
+    @cached_property
     def _is_committed(self) -> bool:
+        """Whether the group has read_committed. A change counts from the next request on."""
         config = self.broker.coordinators.shares.group_config(self.member[0])
         return bool(group_value(config, "share.isolation.level") == "read_committed")
 
     async def _acquire(self) -> None:
+        """Acquire from the partitions in order. If none has anything, each counts again after its next change."""
         most = min(self.message.max_bytes, self.broker.config.network.fetch_max_bytes)
         size, records = 0, self.message.max_records
+        self._sizes, self._size = {}, 0
         for where, (led, core) in list(self._loaded.items()):
+            await self._slices.spend()
             may_hold_file = OPEN_FILES.has_room()
             left = (most if may_hold_file else min(most, MAX_COPIED_BYTES)) - size
             if left <= 0 or records <= 0:
@@ -301,7 +308,8 @@ class _SharePoll:
         acquired = core.acquire(trio.current_time(), wanted)
         self.broker.coordinators.shares.note_locks(led)
         if not acquired:
-            self._has_skipped |= core.next_fetch_offset() != offset
+            if core.next_fetch_offset() != offset:
+                self._changes.add(where)  # records of aborted transactions were archived, and others may follow
             return None
         return PartitionData(
             where[1],

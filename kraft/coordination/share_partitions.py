@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import attrs
@@ -103,12 +103,13 @@ class LedSharePartition:
     def is_current(self) -> bool:
         return self.leadership is not None and self.hosted.leadership is self.leadership
 
-    def watch(self, watcher: Watcher) -> None:
-        """Wake ``watcher`` when records become available, until :meth:`unwatch`."""
-        self._watchers.add(watcher)
+    def watch(self, watcher: Watcher) -> Callable[[], None]:
+        """Set ``watcher`` when records become available, or the leadership ends.
 
-    def unwatch(self, watcher: Watcher) -> None:
-        self._watchers.discard(watcher)
+        Returns a function that ends the watch.
+        """
+        self._watchers.add(watcher)
+        return lambda: self._watchers.discard(watcher)
 
     def wake(self) -> None:
         for watcher in self._watchers:

@@ -16,16 +16,44 @@ from kraft.api.partitions import MAX_COPIED_BYTES
 from kraft.broker.share.partition import SharePartition
 from kraft.broker.share.runs import RecordState
 from kraft.coordination.share_partitions import SharePartitions
+from kraft.coordinator.share.state import SharePartitionKey
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.share_fetch_request import ShareFetchRequest
 from kraft.records.control import EndTransactionMarker
 from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode
-from tests.api.shares import ACCEPT, GROUP, REJECT, RELEASE, RENEW, ShareBroker, acquired_in, partition_in, share_broker
-from tests.support.held import TOPIC
+from tests.api.shares import (
+    ACCEPT,
+    GROUP,
+    REJECT,
+    RELEASE,
+    RENEW,
+    Member,
+    ShareBroker,
+    acquired_in,
+    partition_in,
+    share_broker,
+)
+from tests.support.held import TOPIC, TOPIC_ID
+from tests.support.steps import steps_of_this_task
 from tests.support.talk import batch
 
 NOTHING_TO_FETCH: dict[str, Any] = {"max_bytes": 0, "min_bytes": 0, "max_records": 0, "max_wait_ms": 0}
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[SharePartition]:
+    """The share partition, once for each look at it. A fetch that never waits would not end in virtual time."""
+    looks: list[SharePartition] = []
+    move_start = SharePartition.move_start
+
+    def counting(partition: SharePartition, log_start_offset: int) -> None:
+        looks.append(partition)
+        assert len(looks) < 100, "a fetch looks again and again"
+        move_start(partition, log_start_offset)
+
+    monkeypatch.setattr(SharePartition, "move_start", counting)
+    return looks
 
 
 class TestAcquiring:
@@ -277,11 +305,13 @@ class TestWaiting:
             await trio.sleep(1)
             assert found == [([(0, 0, 2)], started)]
 
-    async def test_it_ends_in_time(self, tmp_path: Path, autojump_clock: object) -> None:
+    @pytest.mark.usefixtures("looks")
+    @pytest.mark.parametrize("min_bytes", [0, 1])
+    async def test_it_ends_in_time(self, tmp_path: Path, autojump_clock: object, min_bytes: int) -> None:
         async with share_broker(tmp_path) as desk:
             await desk.initialize()
             started = trio.current_time()
-            response = await desk.member("m").fetch(max_wait_ms=1500)
+            response = await desk.member("m").fetch(max_wait_ms=1500, min_bytes=min_bytes)
             assert trio.current_time() - started == pytest.approx(1.5)
             assert acquired_in(response) == []
 
@@ -320,6 +350,83 @@ class TestWaiting:
             await desk.initialize()
             desk.produce(b"a")
             assert await desk.member("one").acquired(max_wait_ms=500, min_bytes=10_000) == [(0, 0, 1)]
+
+
+class TestManyPartitions:
+    """docs/robustness.md: "No request holds the event loop"."""
+
+    async def test_other_tasks_run_after_each_slice(
+        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """10,000 partitions took a step of 600 ms. Each is found, watched, counted, read and named."""
+        monkeypatch.setattr(share_fetch, "_SLICE_BATCHES", 1)
+        async with share_broker(tmp_path, partitions=5) as desk:
+            await desk.initialize(partitions=5)
+            member = desk.member("m")
+            await member.fetch(*range(5))
+            async with steps_of_this_task() as steps:
+                assert (await member.fetch(max_wait_ms=100)).responses == []
+            assert steps.count >= 5 * 5
+
+    async def test_after_a_wake_it_looks_at_one(
+        self, tmp_path: Path, autojump_clock: object, looks: list[SharePartition]
+    ) -> None:
+        async with share_broker(tmp_path, partitions=5) as desk, trio.open_nursery() as nursery:
+            await desk.initialize(partitions=5)
+            member = desk.member("m")
+            await member.fetch(*range(5))
+            nursery.start_soon(lambda: member.fetch(max_wait_ms=20_000, min_bytes=10_000))
+            await trio.sleep(1)
+            looks.clear()
+            desk.produce(b"a", index=3)
+            await trio.sleep(1)
+            assert looks == [_partition(desk, 3)]
+
+    async def test_a_record_that_comes_while_it_looks_is_found(
+        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch, looks: list[SharePartition]
+    ) -> None:
+        """It may be one of the partition at which the fetch looked before."""
+        monkeypatch.setattr(share_fetch, "_SLICE_BATCHES", 1)
+        async with share_broker(tmp_path, partitions=5) as desk, trio.open_nursery() as nursery:
+            await desk.initialize(partitions=5)
+            member = desk.member("m")
+            await member.fetch(*range(5))
+            looks.clear()
+            found: list[Any] = []
+            nursery.start_soon(_fetch_into, found, member)
+            while len(looks) < 2:
+                await trio.lowlevel.checkpoint()
+            (index,) = (index for index in range(5) if _partition(desk, index) is looks[0])
+            desk.produce(b"a", index=index)
+            await trio.sleep(1)
+            (response,) = found
+            assert acquired_in(response, index) == [(0, 0, 1)]
+
+    async def test_a_partition_that_is_lost_while_it_looks_is_refused(
+        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch, looks: list[SharePartition]
+    ) -> None:
+        monkeypatch.setattr(share_fetch, "_SLICE_BATCHES", 1)
+        async with share_broker(tmp_path, partitions=5) as desk, trio.open_nursery() as nursery:
+            await desk.initialize(partitions=5)
+            member = desk.member("m")
+            await member.fetch(*range(5))
+            looks.clear()
+            found: list[Any] = []
+            nursery.start_soon(_fetch_into, found, member)
+            while not looks:
+                await trio.lowlevel.checkpoint()
+            await desk.change_leader(2)
+            await trio.sleep(1)
+            (response,) = found
+            assert partition_in(response, 0).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+async def _fetch_into(found: list[Any], member: Member) -> None:
+    found.append(await member.fetch(max_wait_ms=20_000))
+
+
+def _partition(desk: ShareBroker, index: int) -> SharePartition:
+    return desk.context.coordinators.shares.find(SharePartitionKey(GROUP, TOPIC_ID, index))[1]
 
 
 class TestSessions:
@@ -544,20 +651,6 @@ class TestWaitingBehindAbortedRecords:
     transactions and finds no others, it looks once more, and waits if there is too little.
     """
 
-    @pytest.fixture(autouse=True)
-    def looks(self, monkeypatch: pytest.MonkeyPatch) -> list[SharePartition]:
-        """The share partition, once for each look at it. A fetch that never waits would not end in virtual time."""
-        looks: list[SharePartition] = []
-        move_start = SharePartition.move_start
-
-        def counting(partition: SharePartition, log_start_offset: int) -> None:
-            looks.append(partition)
-            assert len(looks) < 100, "a fetch looks again and again"
-            move_start(partition, log_start_offset)
-
-        monkeypatch.setattr(SharePartition, "move_start", counting)
-        return looks
-
     async def test_while_another_member_holds_an_earlier_record(
         self, tmp_path: Path, autojump_clock: object, looks: list[SharePartition]
     ) -> None:
@@ -583,6 +676,7 @@ class TestWaitingBehindAbortedRecords:
             await trio.sleep(1)
             assert found == [([(0, 0, 2)], started)]
 
+    @pytest.mark.usefixtures("looks")
     async def test_for_enough_bytes(self, tmp_path: Path, autojump_clock: object) -> None:
         """Behind the aborted records is only the marker of their transaction, which the member gets in the end."""
         async with share_broker(tmp_path) as desk:
