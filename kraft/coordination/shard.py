@@ -322,11 +322,11 @@ class Shard(Generic[C]):
             timestamp_ms=now_ms,
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch,
-            control=producer.is_control,
+            control=producer.marker is not None,
         )
         if self.partition.leadership is not self.leadership:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        end_offset = self.partition.append(bytearray(batch), now_ms).last_offset + 1
+        end_offset = self.partition.append(bytearray(batch), now_ms, marker=producer.marker).last_offset + 1
         if self.partition.log.must_flush:
             self.partition.log.flush_at_once()  # one batch, and nothing may overtake its response
         self._limit(effects)

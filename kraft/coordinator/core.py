@@ -15,6 +15,7 @@ import attrs
 
 from kraft.metadata.steps import Steps
 from kraft.records.batch import NO_PRODUCER_ID
+from kraft.records.control import EndTransactionMarker
 
 NO_DEADLINE = math.inf
 Token = object
@@ -63,7 +64,7 @@ class TransactionalBatch:
 
     producer_id: int
     producer_epoch: int
-    is_control: bool = False
+    marker: EndTransactionMarker | None = None
 
 
 @attrs.frozen

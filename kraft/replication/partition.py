@@ -194,12 +194,22 @@ class HostedPartition:
         return self.log.end_offset_for_epoch(epoch)
 
     def append(
-        self, buffer: bytearray | memoryview, now_ms: int, headers: list[tuple[int, BatchHeader]] | None = None
+        self,
+        buffer: bytearray | memoryview,
+        now_ms: int,
+        headers: list[tuple[int, BatchHeader]] | None = None,
+        *,
+        marker: EndTransactionMarker | None = None,
     ) -> AppendInfo:
-        """Append batches as the leader, with the timestamp ``now_ms``, and wake the waiting tasks."""
+        """Append batches as the leader, with the timestamp ``now_ms``, and wake the waiting tasks.
+
+        ``marker`` is the marker in ``buffer``, if that is a control batch.
+        """
         if headers is None:
             headers = list(iter_headers(buffer))
         appended = self.log.append_as_leader(buffer, headers, self.state.leader_epoch, now_ms)
+        if marker is not None and marker.transaction_version >= EPOCH_BUMP_VERSION:
+            self.log.producers.next_epoch_began(headers[0][1].producer_id)
         self._set(self._waiting_for_more)
         self.step(now_ms / 1000, Appended(appended.last_offset + 1))
         return appended
@@ -242,13 +252,8 @@ class HostedPartition:
         if not self.is_leader:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         self.check_min_insync()
-        batch = marker.batch(producer_id, producer_epoch, now_ms)
-        headers = list(iter_headers(batch))
         self.log.producers.check_marker(producer_id, producer_epoch, marker)
-        appended = self.append(batch, now_ms, headers)
-        if marker.transaction_version >= EPOCH_BUMP_VERSION:
-            self.log.producers.next_epoch_began(producer_id)
-        return appended
+        return self.append(marker.batch(producer_id, producer_epoch, now_ms), now_ms, marker=marker)
 
     def append_fetched(self, batches: Buffer, now_ms: int) -> None:
         """Append whole and checked batches from the leader. They must follow the end of this log.

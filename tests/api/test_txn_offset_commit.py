@@ -147,11 +147,12 @@ class Verified:
     coordinator: Coordinator = attrs.Factory(Coordinator)
     verifies: bool = True
 
-    async def commit(self, version: int = 4) -> ErrorCode:
+    async def commit(self, version: int = 4, epoch: int = EPOCH) -> ErrorCode:
         config = SimpleNamespace(transactions=SimpleNamespace(transaction_partition_verification_enable=self.verifies))
         coordinators = SimpleNamespace(groups=self.desk.groups, verification=self.coordinator)
         context: Any = VerifyingContext(self.desk.replicas, coordinators, config)
-        sent, message = Request(0, version, 0, "c", b"", 0, cast(Any, DeskConnection())), request(GROUP, "t")
+        sent = Request(0, version, 0, "c", b"", 0, cast(Any, DeskConnection()))
+        message = request(GROUP, "t", epoch=epoch)
         try:
             reply = await txn_offset_commit.at_broker(context, sent, message)
             response: Any = await reply.wait() if isinstance(reply, Parked) else reply
@@ -238,6 +239,23 @@ async def test_a_transaction_that_ends_during_its_verification_stays_ended(verif
     verified.coordinator.meanwhile = end_meanwhile
     assert await verified.commit() == ErrorCode.INVALID_TXN_STATE
     assert verified.desk.partition.log.log_end_offset == 1
+
+
+@pytest.mark.parametrize(("transaction_version", "code"), [(1, ErrorCode.INVALID_TXN_STATE), (2, ErrorCode.NONE)])
+async def test_the_marker_of_the_last_epoch_does_not_end_the_next_transaction(
+    verified: Verified, transaction_version: int, code: ErrorCode
+) -> None:
+    """KIP-890, as for Produce: ``UnifiedLog`` keeps the guard of a transaction whose epoch the marker has, if clients
+    bump their epochs (``isV2NextTransactionStarted``), also in ``__consumer_offsets``.
+    """
+    assert await verified.commit(5, EPOCH - 1) == ErrorCode.NONE
+    marker = EndTransactionMarker(True, 1, transaction_version)
+
+    def end_meanwhile() -> None:
+        verified.desk.groups.end_transaction(0, EndTransaction(PRODUCER, EPOCH, marker))
+
+    verified.coordinator.meanwhile = end_meanwhile
+    assert await verified.commit(5) == code
 
 
 async def test_a_commit_that_waits_for_the_marker_of_its_transaction_is_refused(verified: Verified) -> None:

@@ -149,6 +149,6 @@ def end(step: Step, token: Token, message: EndTransaction, check: CheckProducer)
     except KafkaError as refused:
         step.reply(token, refused)
         return
-    step.effects.transactional = TransactionalBatch(message.producer_id, message.producer_epoch, is_control=True)
+    step.effects.transactional = TransactionalBatch(message.producer_id, message.producer_epoch, message.marker)
     step.effects.append.append(TransactionEnd(message.producer_id, message.marker))
     step.reply_once_committed(token, ErrorCode.NONE)

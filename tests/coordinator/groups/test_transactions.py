@@ -128,7 +128,7 @@ class TestCommit:
         desk.end()
         assert [each.transactional for each in desk.uncommitted] == [
             TransactionalBatch(PRODUCER, 0),
-            TransactionalBatch(PRODUCER, 0, is_control=True),
+            TransactionalBatch(PRODUCER, 0, EndTransactionMarker(True, 0)),
         ]
 
     def test_the_later_record_counts(self, desk: TransactionalDesk) -> None:

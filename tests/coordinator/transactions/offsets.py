@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from kraft.broker.producer_state import ProducerStates
+from kraft.broker.producer_state import EPOCH_BUMP_VERSION, ProducerStates
 from kraft.coordinator.core import CoordinatorRequest, StoredRecord
 from kraft.coordinator.groups.core import ExpireOffsets, GroupCoordinator
 from kraft.coordinator.groups.effects import GroupEffects
@@ -115,12 +115,13 @@ class OffsetsDriver(Coordinator["TransactionalWorld"]):
             self.ledger.check_expiry(self, effects)
         if effects.append and effects.transactional is not None:
             producer, count = effects.transactional, len(effects.append)
-            bits = TRANSACTIONAL_BIT | (CONTROL_BIT if producer.is_control else 0)
+            marker = producer.marker
+            bits = TRANSACTIONAL_BIT | (0 if marker is None else CONTROL_BIT)
             written = producer.producer_id, producer.producer_epoch, _NO_SEQUENCE, count
             header = BatchHeader(self.end_offset, 49, 0, 2, 0, bits, count - 1, 0, 0, *written)
-            first = effects.append[0]
-            marker = first.marker if isinstance(first, TransactionEnd) else None
             self.producers.replay(header, 0, marker)
+            if marker is not None and marker.transaction_version >= EPOCH_BUMP_VERSION:
+                self.producers.next_epoch_began(producer.producer_id)
             self.batches[id(effects)] = header, marker
         self.end_offset += len(effects.append)
 
