@@ -37,7 +37,8 @@ class Unverified:
     """The partitions of one request in which its producer has no open transaction yet.
 
     ``producers`` are the producers of its transactional batches, each as id and epoch. ``log_ends`` has the end of each
-    partition's log. ``verdicts`` has the error of each partition that is refused before the append.
+    partition's log. ``verdicts`` has the error of each partition that is refused before the append, and NONE for each
+    other one that was found.
     """
 
     producers: set[tuple[int, int]] = attrs.Factory(set)
@@ -48,9 +49,10 @@ class Unverified:
         """Return the end of the log at which the partition was verified, IN_TRANSACTION if it needed no verification.
 
         Raises:
-            KafkaError: the coordinator's verdict.
+            KafkaError: the coordinator's verdict, NOT_LEADER_OR_FOLLOWER if this broker leads the partition only since
+                the others were verified.
         """
-        verdict = self.verdicts.get((name, index), ErrorCode.NONE)
+        verdict = self.verdicts.get((name, index), ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if verdict is not ErrorCode.NONE:
             raise KafkaError(verdict)
         return self.log_ends.get((name, index), IN_TRANSACTION)
@@ -62,21 +64,19 @@ async def unverified(broker: BrokerContext, partitions: Iterable[tuple[str, Part
     slices = Slices(_SLICE_PARTITIONS)
     for name, data in partitions:
         await slices.spend()
-        header = _transactional_header(data)
+        where, header = (name, data.index), _transactional_header(data)
+        found.verdicts[where] = ErrorCode.NONE
         if header is None:
             continue
         found.producers.add((header.producer_id, header.producer_epoch))
         try:
-            log = broker.replicas.leader_of(name, data.index).log
-        except KafkaError:
-            continue
-        try:
+            log = broker.replicas.leader_of(*where).log
             log.producers.check_epoch(header.producer_id, header.producer_epoch)
         except KafkaError as refused:
-            found.verdicts[name, data.index] = refused.code
+            found.verdicts[where] = refused.code
             continue
         if not log.producers.is_in_transaction(header.producer_id, header.producer_epoch):
-            found.log_ends[name, data.index] = log.log_end_offset
+            found.log_ends[where] = log.log_end_offset
             log.producers.verification_began(header, broker.clock.now_ms())
     return found
 

@@ -13,13 +13,14 @@ import trio
 import trio.testing
 
 from kraft.api.produce import at_broker
+from kraft.api.transactional_writes import Unverified
 from kraft.config.properties import from_mapping
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import ProduceResponse
 from kraft.records.control import EndTransactionMarker
 from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.testing.embedded import SETTINGS
-from kraft.wire.errors import ErrorCode
+from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
 from tests.api.transactions import UNVERIFIED, Coordinator
 from tests.support.held import TOPIC, TOPIC_ID, Broker, leader_in, serving, with_coordinators
@@ -159,6 +160,30 @@ async def test_a_leader_that_is_deposed_while_it_waits_appends_nothing(tmp_path:
         leader.settings = PATIENT
         assert await leader.write(version=12) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
         assert len(coordinator.asked) == 2
+
+
+async def test_a_partition_that_is_led_only_since_the_verification_of_another_is_sent_again(tmp_path: Path) -> None:
+    """``ReplicaManager.handleProduceAppend`` appends only to partitions that it verified. INVALID_TXN_STATE would be
+    fatal to the producer.
+    """
+    async with leading(tmp_path, 2) as leader:
+        partition = leader.broker.replicas.partitions[TOPIC][1]
+        leadership = partition.leadership
+        partition.follow(partition.state)
+
+        def lead() -> None:
+            partition.leadership = leadership
+
+        leader.coordinator.meanwhile = lead
+        assert await leader.write(0, 1, version=12) == [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER]
+        assert leader.coordinator.asked == [("id", (PRODUCER, EPOCH), {TOPIC: [0]}, True)]
+        assert partition.log.log_end_offset == 0
+
+
+def test_a_topic_whose_id_was_unknown_before_the_verification_is_sent_again() -> None:
+    with pytest.raises(KafkaError) as refused:
+        Unverified().check(TOPIC, 0)
+    assert refused.value.code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 @pytest.mark.parametrize(("version", "asked"), [(11, 0), (12, 1)])
