@@ -27,7 +27,7 @@ from kraft.messages.offset_delete_response import (
     OffsetDeleteResponseTopic,
 )
 from kraft.metadata.steps import Steps
-from kraft.wire.errors import ErrorCode, shortened
+from kraft.wire.errors import ErrorCode, KafkaError, shortened
 
 NOT_FOUND_SAID_VERSION = 6
 """The first version in which DescribeGroups returns GROUP_ID_NOT_FOUND. Before, an unknown group is Dead (KIP-1043)."""
@@ -156,8 +156,12 @@ def delete(
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         else:
             code = ErrorCode.NONE
-            yield from forget(step, offsets, group_id, offsets.written(group_id))
-            yield from delete_group(step, groups, consumers, group_id)
+            try:
+                # Before the offsets: the deletion of a group is refused as a whole.
+                yield from delete_group(step, groups, consumers, group_id)
+                yield from forget(step, offsets, group_id, offsets.written(group_id))
+            except KafkaError as refused:
+                code = refused.code
         results.append(DeletableGroupResult(group_id=group_id, error_code=code))
         yield 1
     step.reply_once_committed(request.token, DeleteGroupsResponse(results=results))

@@ -8,6 +8,7 @@ appended records. Retention and expiry are counted in milliseconds, as timestamp
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Protocol
 
@@ -330,11 +331,12 @@ def expire(
     yield from forget(step, offsets, group_id, islice(old, MAX_TOMBSTONES))
     step.count(Counted.OFFSET_EXPIRATIONS, len(step.effects.append))
     if is_unused and not offsets.written(group_id):
-        yield from delete_group(step, groups, consumers, group_id)
+        with suppress(KafkaError):  # the next check deletes the group
+            yield from delete_group(step, groups, consumers, group_id)
 
 
 def delete_group(step: Step, groups: dict[str, Group], consumers: ConsumerGroups, group_id: str) -> Steps[None]:
-    """Remove a group without members, and append its tombstones."""
+    """Remove a group without members, and append its tombstones. Raises KafkaError as :meth:`ConsumerGroups.delete`."""
     if group_id in consumers.groups:
         yield from consumers.delete(step, group_id)
         return

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from kraft.coordinator.core import CoordinatorRequest
 from kraft.coordinator.groups.admin import group_filter, listed, listed_consumers
+from kraft.coordinator.groups.core import Event, ExpireOffsets
+from kraft.coordinator.groups.effects import GroupEffects
 from kraft.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.list_groups_request import ListGroupsRequest
@@ -79,6 +84,47 @@ def test_deletes_an_empty_group_with_its_offsets() -> None:
     assert (desk.committed(), desk.core.consumers.groups, desk.core.consumers.committed) == ({}, {}, {})
     desk.restart()
     assert (desk.core.consumers.groups, desk.core.groups) == ({}, {})
+
+
+def empty_group_with_offsets() -> ConsumerDesk:
+    desk = ConsumerDesk(t=1)
+    assert [desk.commit(7, partition=each) for each in range(2)] == [0, 0]
+    desk.beat("m1", 0)
+    desk.beat("m1", -1)
+    return desk
+
+
+def effects_of(desk: ConsumerDesk, event: Event, writable_steps: int) -> GroupEffects:
+    """Perform an event while replicas drop out of the ISR after some of its steps."""
+    effects = desk.core.new_effects()
+    for done, _ in enumerate(desk.core.in_steps(desk.now, event, effects), 1):
+        desk.may_write = done < writable_steps
+    return effects
+
+
+@pytest.mark.parametrize("writable_steps", range(1, 8))
+def test_a_deletion_during_which_replicas_drop_out_of_the_isr_is_whole_or_refused(writable_steps: int) -> None:
+    """``KafkaApis.handleDeleteGroupsRequest`` answers for each group. An error that leaves the core would make the
+    driver load the whole partition again.
+    """
+    desk = empty_group_with_offsets()
+    effects = effects_of(desk, CoordinatorRequest("token", DeleteGroupsRequest([GROUP]), 2), writable_steps)
+    [(_, response)] = effects.replies_once_committed
+    is_refused = not effects.append
+    code = ErrorCode.COORDINATOR_NOT_AVAILABLE if is_refused else ErrorCode.NONE
+    assert response.results[0].error_code == code
+    assert (GROUP in desk.core.consumers.groups, len(desk.core.offsets.written(GROUP))) == (is_refused, 2 * is_refused)
+
+
+@pytest.mark.parametrize("writable_steps", range(1, 8))
+def test_a_group_that_cannot_be_deleted_during_its_expiry_goes_at_the_next_check(writable_steps: int) -> None:
+    desk = empty_group_with_offsets()
+    desk.now += RETENTION_S
+    effects_of(desk, ExpireOffsets(GROUP), writable_steps)
+    assert not desk.core.offsets.written(GROUP)
+    desk.may_write = True
+    desk.expire()
+    assert not desk.core.consumers.groups
 
 
 def test_offsets_of_subscribed_topics_cannot_be_deleted() -> None:
