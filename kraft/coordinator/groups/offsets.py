@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
@@ -56,6 +57,8 @@ repeats the event for the rest.
 NO_OFFSET = -1
 _RECORD_BYTES = 42
 """The size of a commit's record without its texts."""
+_EXAMINED_AT_ONCE = 200
+"""The offsets that are examined in a step. The cost of one is a half."""
 _MEASURED_AT_ONCE, _MEASURING_COST = 1000, 200
 """The topics and offsets that are measured in a step, and its cost."""
 _LAST_TIMESTAMP = 2**63 - 1
@@ -114,10 +117,10 @@ class Offsets:
     def of(self, group_id: str) -> dict[TopicPartition, CommittedOffset]:
         return self.by_group.get(group_id, {})
 
-    def written(self, group_id: str) -> dict[TopicPartition, None]:
+    def written(self, group_id: str) -> dict[TopicPartition, object]:
         """Return the partitions that have an offset once all appended records are committed."""
-        in_transactions = self.transactional.by_group.get(group_id, ())
-        partitions = {**dict.fromkeys(self.of(group_id)), **dict.fromkeys(in_transactions)}
+        partitions: dict[TopicPartition, object] = {**self.of(group_id)}  # a copy is the fastest for many of them
+        partitions.update(self.transactional.by_group.get(group_id, ()))
         for key, record in self.pending.get(group_id, {}).items():
             if record.committed is None:
                 partitions.pop(key, None)
@@ -299,8 +302,22 @@ def forget(step: Step, offsets: Offsets, group_id: str, partitions: Iterable[Top
 
 def forget_topics(step: Step, offsets: Offsets, group_id: str, is_gone: Callable[[str], bool]) -> Steps[None]:
     """Append tombstones for the group's offsets of deleted topics, at most ``MAX_TOMBSTONES``."""
-    gone = (each for each in offsets.written(group_id) if is_gone(each[0]))
-    yield from forget(step, offsets, group_id, islice(gone, MAX_TOMBSTONES))
+    yield from _forget_some(step, offsets, group_id, offsets.written(group_id), lambda each: is_gone(each[0]))
+
+
+def _forget_some(
+    step: Step,
+    offsets: Offsets,
+    group_id: str,
+    partitions: Iterable[TopicPartition],
+    is_chosen: Callable[[TopicPartition], bool],
+) -> Steps[None]:
+    """Append tombstones for the chosen partitions, at most ``MAX_TOMBSTONES``."""
+    rest = iter(partitions)
+    while len(step.effects.append) < MAX_TOMBSTONES and (some := list(islice(rest, _EXAMINED_AT_ONCE))):
+        chosen = [each for each in some if is_chosen(each)]
+        yield 1 + len(some) // 2
+        yield from forget(step, offsets, group_id, chosen[: MAX_TOMBSTONES - len(step.effects.append)])
 
 
 def expire(
@@ -314,21 +331,25 @@ def expire(
     if not step.may_write():
         return
     group, consumer = groups.get(group_id), consumers.groups.get(group_id)
-    table = offsets.of(group_id)
-    stable = (each for each in table if not offsets.is_unstable(group_id, each))
+    is_old: Callable[[str, CommittedOffset], bool]
     if group is not None:
-        old = (each for each in stable if _expired(step, group, each[0], table[each]))
+        is_old = partial(_expired, step, group)
         # A group with pending member ids is about to have members.
         is_unused = group.state is GroupState.EMPTY and not group.pending
     elif consumer is not None:
-        read = consumer.subscribed_topics()
         # The topics of an expression are not known before its first search ends.
-        is_known = all(not each.regex or each.regex in consumer.regexes for each in consumer.members.values())
-        old = (each for each in stable if is_known and each[0] not in read and _lapsed(step, table[each]))
+        if any(each.regex and each.regex not in consumer.regexes for each in consumer.members.values()):
+            return
+        is_old = partial(_expired_unread, step, consumer.subscribed_topics())
         is_unused = not consumer.members
     else:
         return
-    yield from forget(step, offsets, group_id, islice(old, MAX_TOMBSTONES))
+    table = offsets.of(group_id)
+
+    def is_chosen(key: TopicPartition) -> bool:
+        return not offsets.is_unstable(group_id, key) and is_old(key[0], table[key])
+
+    yield from _forget_some(step, offsets, group_id, table, is_chosen)
     step.count(Counted.OFFSET_EXPIRATIONS, len(step.effects.append))
     if is_unused and not offsets.written(group_id):
         with suppress(KafkaError):  # the next check deletes the group
@@ -361,6 +382,11 @@ def _expired(step: Step, group: Group, topic: str, committed: CommittedOffset) -
     if group.subscribes_to(topic):
         return False
     return _lapsed(step, committed, since_ms)
+
+
+def _expired_unread(step: Step, read: frozenset[str], topic: str, committed: CommittedOffset) -> bool:
+    """Return whether an offset of a consumer group has expired. Those of the topics that it reads do not."""
+    return topic not in read and _lapsed(step, committed)
 
 
 def _lapsed(step: Step, committed: CommittedOffset, since_ms: int | None = None) -> bool:

@@ -17,6 +17,8 @@ from kraft.coordinator.core import (
 from kraft.coordinator.groups import records
 from kraft.coordinator.groups.core import (
     Event,
+    ExpireOffsets,
+    ForgetTopics,
     GroupCoordinator,
 )
 from kraft.coordinator.groups.effects import GroupEffects
@@ -138,7 +140,9 @@ def share_of_longest_step(work: Steps[Any]) -> float:
 class TestSteps:
     """One loop runs the groups and the quorum. So no step of a large event is a large part of it."""
 
-    @pytest.mark.parametrize("kind", ["commit", "refused commit", "OffsetDelete", "DeleteGroups", "replay"])
+    @pytest.mark.parametrize(
+        "kind", ["commit", "refused commit", "OffsetDelete", "DeleteGroups", "replay", "expiry", "deleted topics"]
+    )
     def test_of_many_offsets(self, desk: Desk, kind: str) -> None:
         partitions = [OffsetCommitRequestPartition(index, 5) for index in range(5_000)]
         commit = OffsetCommitRequest(GROUP, topics=[OffsetCommitRequestTopic("t", partitions=partitions)])
@@ -156,6 +160,10 @@ class TestSteps:
             event = CoordinatorRequest(0, OffsetDeleteRequest(GROUP, [topic]), 0)
         elif kind == "DeleteGroups":
             event = CoordinatorRequest(0, DeleteGroupsRequest([GROUP]), 2)
+        elif kind == "expiry":
+            event = ExpireOffsets(GROUP)
+        elif kind == "deleted topics":
+            event = ForgetTopics(GROUP, {"u"}.__contains__)
         assert share_of_longest_step(desk.core.in_steps(desk.now, event, GroupEffects())) < 0.1
 
     @pytest.mark.parametrize("kind", ["join", "sync", "assignment", "DescribeGroups", "LeaveGroup", "sessions", "load"])
