@@ -103,7 +103,7 @@ def plan_between(
     """Return the parts of a micro-batch.
 
     If Spark runs it again after its records and its snapshot were deleted, it is empty, provided that the next batch
-    begins with a newer snapshot. Otherwise it has that snapshot, which covers more than the batch. Raises as ``plan``.
+    begins with a newer snapshot. Otherwise it has that snapshot, and its records behind it. Raises as ``plan``.
     """
     fetched = ask(controllers, lambda log: log.fetch(start, epoch))
     if fetched.snapshot is None:
@@ -113,7 +113,10 @@ def plan_between(
         return [LiveSnapshot(end, end_epoch)]
     if ask(controllers, lambda log: log.has_snapshot(wanted)):
         return [LiveSnapshot(end, end_epoch)]
-    return [] if end < fetched.log_start_offset else [LiveSnapshot(*fetched.snapshot)]
+    if end < fetched.log_start_offset:
+        return []
+    snapshot = fetched.snapshot
+    return [LiveSnapshot(*snapshot), *ranges(snapshot.end_offset, end, snapshot.epoch)]
 
 
 def epoch_before(controllers: str, fetched: FetchedLog, end: int) -> int:

@@ -15,7 +15,7 @@ from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsReq
 from kraft.raft.messages import SnapshotId
 from kraft.rpc.client import connect
 from kraft.spark import metadata_live, register
-from kraft.spark.metadata_live import LiveSnapshot, ask
+from kraft.spark.metadata_live import LiveSnapshot, LogRange, ask
 from kraft.spark.metadata_schema import SCHEMA
 from kraft.spark.metadata_source import MetadataSource
 from kraft.spark.options import OptionError
@@ -196,16 +196,20 @@ def test_a_snapshot_stands_for_a_log_that_was_trimmed(spark: SparkSession, tmp_p
         (200, (150, 300), [LiveSnapshot(300, 3)]),
         (201, (150, 300), []),
         (150, (200, 300), [LiveSnapshot(200, 3)]),
+        (150, (150,), [LiveSnapshot(150, 3), LogRange(150, 200, 3)]),
     ],
 )
 def test_a_batch_that_is_run_again_loses_nothing(
-    monkeypatch: pytest.MonkeyPatch, log_start_offset: int, kept: tuple[int, ...], expected: list[LiveSnapshot]
+    monkeypatch: pytest.MonkeyPatch,
+    log_start_offset: int,
+    kept: tuple[int, ...],
+    expected: list[LiveSnapshot | LogRange],
 ) -> None:
     """The batch from 100 to 200 was planned before the quorum deleted records. The next one begins at 200."""
 
     class Leader:
         async def fetch(self, offset: int, epoch: int | None) -> FetchedLog:
-            return FetchedLog(b"", (), 400, log_start_offset, SnapshotId(300, 3))
+            return FetchedLog(b"", (), 400, log_start_offset, SnapshotId(max(kept), 3))
 
         async def has_snapshot(self, wanted: SnapshotId) -> bool:
             return wanted.end_offset in kept
