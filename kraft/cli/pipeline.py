@@ -151,6 +151,7 @@ def run_command(
     if events is not None and brokers is None and not os.path.isdir(events):
         raise click.UsageError(f"--events {events}: no such directory; give -b HOST:PORT to read a topic.")
     cluster_id = _cluster_id(controllers, brokers)
+    topic_id = _topic_id(brokers, events) if events is not None and brokers is not None else ""
     with _pipeline(tables, cluster_id, lateness_s) as (spark, pipeline):
         from kraft.spark.pipeline import inputs
         from kraft.spark.pipeline.run import Streams
@@ -166,7 +167,7 @@ def run_command(
                 sources["raw_events"] = inputs.file_stream(spark, events)
             pipeline.resume()
             for name, source in sources.items():
-                streams.start(name, source, None if once else interval_s)
+                streams.start(name, source, None if once else interval_s, topic_id if name == "raw_events" else "")
             click.echo(f"Writing tables into {tables.into}. Ctrl-C ends it.", err=True)
             batches = streams.follow(stop, answers_interval_s)
         if stop.is_set():
@@ -282,6 +283,11 @@ def _cluster_id(controllers: str | None, brokers: str | None) -> str | None:
         return None
     described = run_on_cluster(bootstrap, lambda cluster: cluster.describe(controllers=controllers is not None))
     return described.cluster_id
+
+
+def _topic_id(brokers: str, topic: str) -> str:
+    """Ask the cluster for the id of a topic. A topic that does not exist is an error here, before Spark starts."""
+    return str(run_on_cluster(brokers, lambda cluster: cluster.topic(topic)).topic_id)
 
 
 @contextmanager

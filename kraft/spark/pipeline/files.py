@@ -30,6 +30,13 @@ def write_text(path: str, text: str) -> None:
     write_atomically(path, text.encode())
 
 
+def read_text(path: str) -> str:
+    """Return the content of a file; an empty text if there is none."""
+    with suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
+        return file.read()
+    return ""
+
+
 def directories(path: str) -> list[str]:
     """Return the names of the directories in ``path``, sorted; none if it does not exist."""
     with suppress(FileNotFoundError), os.scandir(path) as entries:

@@ -37,11 +37,21 @@ def metadata_stream(spark: SparkSession, controllers: str) -> DataFrame:
 
 def topic_stream(spark: SparkSession, brokers: str, topic: str) -> DataFrame:
     """Return the stream of lines of a request log that the nodes write to a topic."""
-    reader = spark.readStream.format("kraft").option("kafka.bootstrap.servers", brokers).option("subscribe", topic)
-    # A cluster without leaders ends the run as soon as one without controllers does.
-    reader = reader.option("kafkaConsumer.pollTimeoutMs", str(TIMEOUT_MS))
-    rows = reader.option("startingOffsets", "earliest").load()
+    rows = spark.readStream.format("kraft").options(**stream_options(brokers, topic)).load()
     return rows.select(F.col("value").alias("line"), F.concat("topic", F.lit("-"), "partition").alias("source"))
+
+
+def stream_options(brokers: str, topic: str) -> dict[str, str]:
+    """Return the options of the stream of a topic."""
+    return {
+        "kafka.bootstrap.servers": brokers,
+        "subscribe": topic,
+        "startingOffsets": "earliest",
+        # A run that retention overtook goes on with the records that are left, and warns of the others.
+        "failOnDataLoss": "false",
+        # A cluster without leaders ends the run as soon as one without controllers does.
+        "kafkaConsumer.pollTimeoutMs": str(TIMEOUT_MS),
+    }
 
 
 def file_stream(spark: SparkSession, directory: str) -> DataFrame:

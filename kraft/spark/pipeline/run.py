@@ -1,7 +1,8 @@
 """Run the pipeline: as streams from a live cluster, or once over log directories.
 
 Each stream has a checkpoint, ``_checkpoints/<query>``. A query is named after its raw table and a number. The number is
-a new one if the checkpoint is lost, so that its batches are not taken for those of the lost one.
+a new one if the checkpoint is lost, so that its batches are not taken for those of the lost one; and if the topic was
+created anew, because the offsets in the checkpoint are those of the deleted one.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from kraft.spark.pipeline.typed import DERIVATIONS
 from kraft.spark.session import LOG_LEVEL
 
 _CHECKPOINTS = "_checkpoints"
+_TOPIC_ID = "topic_id"
+"""A file in a checkpoint of Spark, which ignores it."""
 _ROWS: Mapping[str, Callable[[DataFrame], DataFrame]] = {
     "raw_metadata": raw.metadata_rows,
     "raw_events": raw.event_rows,
@@ -63,9 +66,14 @@ class Streams:
     _batches: int = 0
     _stopping: bool = False
 
-    def start(self, name: str, source: DataFrame, interval_s: float | None) -> None:
-        """Start the stream into the raw table ``name``. Without an interval it ends with what is available now."""
-        query, checkpoint = self._checkpoint(name)
+    def start(self, name: str, source: DataFrame, interval_s: float | None, topic_id: str = "") -> None:
+        """Start the stream into the raw table ``name``. Without an interval it ends with what is available now.
+
+        ``topic_id`` is that of the topic that ``source`` reads, if it reads one.
+        """
+        root = os.path.join(self.path, _CHECKPOINTS)
+        query = query_name(root, name, topic_id, lambda query: self.pipeline.store.last_number(TABLES[name], query))
+        checkpoint = os.path.join(root, query)
 
         def on_batch(rows: DataFrame, number: int) -> None:
             with self._one_at_a_time:
@@ -122,15 +130,24 @@ class Streams:
             self.pipeline.compact()
         return batches
 
-    def _checkpoint(self, name: str) -> tuple[str, str]:
-        """Return the name of a query and the directory of its checkpoint."""
-        stem = name.removeprefix("raw_")
-        root = os.path.join(self.path, _CHECKPOINTS)
-        known = [each for each in files.directories(root) if each.startswith(stem)]
-        number = max((int(each.removeprefix(stem)) for each in known), default=1)
-        while not known and self.pipeline.store.last_number(TABLES[name], f"{stem}{number}") >= 0:
-            number += 1
-        return f"{stem}{number}", os.path.join(root, f"{stem}{number}")
+
+def query_name(root: str, name: str, topic_id: str, last_number: Callable[[str], int]) -> str:
+    """Return the name of the query into the raw table ``name``: the last one, if it read the same topic.
+
+    The checkpoint is the directory of that name in ``root``. ``last_number`` returns the greatest number of a query's
+    batches, -1 if it has none.
+    """
+    stem = name.removeprefix("raw_")
+    known = [each for each in files.directories(root) if each.startswith(stem)]
+    number = max((int(each.removeprefix(stem)) for each in known), default=0)
+    if known and files.read_text(os.path.join(root, f"{stem}{number}", _TOPIC_ID)) == topic_id:
+        return f"{stem}{number}"
+    number += 1
+    while last_number(f"{stem}{number}") >= 0:
+        number += 1
+    if topic_id:
+        files.write_text(os.path.join(root, f"{stem}{number}", _TOPIC_ID), topic_id)
+    return f"{stem}{number}"
 
 
 @contextmanager

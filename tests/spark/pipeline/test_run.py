@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
@@ -15,6 +16,7 @@ import attrs
 import pytest
 import trio
 from click.testing import CliRunner
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from kraft.cli.main import cli, main
 from kraft.client.blocking import BlockingCluster
@@ -29,12 +31,16 @@ from kraft.metadata.image import ResourceType
 from kraft.spark import session
 from kraft.spark.pipeline.batches import ANSWERS, Pipeline
 from kraft.spark.pipeline.delta_store import DeltaStore
-from kraft.spark.pipeline.inputs import REQUEST_LOG_TOPIC, file_stream, log_directories
+from kraft.spark.pipeline.inputs import REQUEST_LOG_TOPIC, file_stream, log_directories, stream_options
 from kraft.spark.pipeline.report import cluster_report
+from kraft.spark.pipeline.run import query_name
 from kraft.spark.pipeline.store import ParquetStore, StoreError, TableStore
 from kraft.spark.pipeline.tables import TABLES
+from kraft.spark.topic_options import topic_options
+from kraft.spark.topic_stream import TopicStreamReader
 from kraft.testing.embedded import EmbeddedCluster
 from tests.spark.busy import BUSY, MAX_BUSY
+from tests.spark.topics import running_topics
 from tests.support.eventually import eventually
 
 if TYPE_CHECKING:
@@ -231,6 +237,44 @@ def test_a_request_log_in_a_topic_is_read_to_its_end(
     states = Counter(line["after"] for line in lines if line["kind"] == "transition")
     transitions = store.read(TABLES["quorum_transitions"]).where("after is not null").collect()
     assert Counter(row["after"] for row in transitions) == states
+
+
+def test_a_run_that_retention_overtook_goes_on_and_warns(caplog: pytest.LogCaptureFixture) -> None:
+    """docs/pipeline.md: "The next run goes on", and "Nothing is dropped silently"."""
+    with running_topics() as topics:
+        topics.create(REQUEST_LOG_TOPIC)
+        topics.values(REQUEST_LOG_TOPIC, [str(number) for number in range(8)])
+        reader = TopicStreamReader(topic_options(stream_options(topics.servers, REQUEST_LOG_TOPIC)))
+        checkpoint = {REQUEST_LOG_TOPIC: {"0": 2}}
+        topics.delete_records(REQUEST_LOG_TOPIC, 5)
+        parts = reader.partitions(checkpoint, reader.latestOffset(checkpoint, ReadAllAvailable()))
+        assert [value.as_py() for part in parts for rows in reader.read(part) for value in rows["value"]] == [
+            b"5",
+            b"6",
+            b"7",
+        ]
+        assert f"cannot read offsets 2 to 8 of {REQUEST_LOG_TOPIC}-0, whose log has 5 to 8" in caplog.text
+        reader.stop()
+
+
+def test_a_topic_that_was_created_anew_is_read_from_its_start(tmp_path: Path) -> None:
+    """Its offsets are not those of the checkpoint. The batches of the deleted topic keep their names."""
+    root = str(tmp_path / "_checkpoints")
+    stored: dict[str, int] = {}
+
+    def query(topic_id: str = "", name: str = "raw_events") -> str:
+        found = query_name(root, name, topic_id, lambda query: stored.get(query, -1))
+        (tmp_path / "_checkpoints" / found).mkdir(parents=True, exist_ok=True)  # Spark does
+        return found
+
+    assert [query("a"), query("a"), query("b"), query("b")] == ["events1", "events1", "events2", "events2"]
+    assert [query(), query()] == ["events3", "events3"], "a directory is no topic"
+    assert [query(name="raw_metadata"), query(name="raw_metadata")] == ["metadata1", "metadata1"]
+    stored["events4"] = 7
+    assert query("b") == "events5", "the checkpoint of 4 is lost"
+    shutil.rmtree(root)
+    stored |= dict.fromkeys(["events1", "events2"], 0)
+    assert query("b") == "events3"
 
 
 def test_request_logs_that_come_later_are_followed(spark: SparkSession, tmp_path: Path) -> None:
