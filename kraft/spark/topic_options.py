@@ -160,7 +160,8 @@ BY_TIME = (
 FAIL_ON_DATA_LOSS = Option(
     "failOnDataLoss",
     BOOLEAN,
-    "Whether the query fails when records may be lost: by retention, or with a deleted topic. Else it logs a warning.",
+    "Whether the query fails when records may be lost: by retention, or with a deleted topic of `subscribePattern`. "
+    "Else it logs a warning.",
     default=True,
 )
 MAX_OFFSETS = Option(

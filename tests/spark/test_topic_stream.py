@@ -183,6 +183,28 @@ def test_a_topic_deleted_during_a_batch_fails_it_or_is_logged(topics: Topics, ca
     lenient.stop()
 
 
+@pytest.mark.parametrize("how", [{"subscribe": "gone,kept"}, {"assign": '{"gone":[0],"kept":[0]}'}], ids=str)
+def test_a_deleted_topic_ends_a_stream_that_names_it(
+    topics: Topics, caplog: pytest.LogCaptureFixture, how: dict[str, str]
+) -> None:
+    """ConsumerStrategy.retrieveAllPartitions: Admin.describeTopics fails for a topic that does not exist, whatever
+    failOnDataLoss is. A pattern matches the topics that there are.
+    """
+    for topic in ("gone", "kept"):
+        topics.create(topic)
+    start = {"gone": {"0": 0}, "kept": {"0": 0}}
+    topics.delete("gone")
+    naming = TopicStreamReader(topics.options(failOnDataLoss="false", **how))
+    with pytest.raises(KafkaError, match="topic gone does not exist"):
+        naming.latestOffset(start, ALL)
+    matching = TopicStreamReader(topics.options(failOnDataLoss="false", subscribePattern="gone|kept"))
+    assert matching.partitions(start, matching.latestOffset(start, ALL)) == []
+    assert "gone-0 do not exist any more" in caplog.text
+    topics.delete("kept")
+    naming.stop()
+    matching.stop()
+
+
 def test_a_latest_offset_that_goes_backwards_is_read_again(
     topics: Topics, orders: str, caplog: pytest.LogCaptureFixture
 ) -> None:
