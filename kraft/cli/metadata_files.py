@@ -1,8 +1,8 @@
 """Load the metadata in a snapshot or a log directory, without locking or writing anything.
 
 A live node may add and delete files meanwhile. The newest snapshot is loaded, and the complete batches of the log after
-it are replayed, up to the first that contradicts the metadata. The files do not record the high watermark, so
-uncommitted records are included.
+it are replayed, up to the first that contradicts the metadata. Damage that no interrupted write can have left is an
+error. The files do not record the high watermark, so uncommitted records are included.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from kraft.metadata.frame import decode_record
 from kraft.metadata.image import Image
 from kraft.metadata.loader import Loader
 from kraft.raft.messages import SnapshotId
-from kraft.records.batch import BatchHeader, CorruptBatch
+from kraft.records.batch import BatchHeader, CorruptBatch, TruncatedBatch
 from kraft.records.record import read_records
 from kraft.storage.creation import open_for_reading
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT
-from kraft.storage.errors import StorageError
-from kraft.storage.scan import read_batch, walk
+from kraft.storage.errors import CorruptLog, StorageError
+from kraft.storage.scan import find_sound_batch, read_batch, walk
 from kraft.storage.snapshot import (
     MAX_READ_BATCH_BYTES,
     list_snapshots,
@@ -37,6 +37,7 @@ from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 _SNAPSHOT = re.compile(r"([0-9]{20})-([0-9]{10})\.checkpoint")
 _SEGMENT = re.compile(r"([0-9]{20})\.log")
 _ATTEMPTS = 5
+_ADVICE = "kraft dump-log prints the sound batches, and --snapshot shows a snapshot"
 
 
 def snapshot_of(path: str) -> SnapshotId | None:
@@ -90,15 +91,21 @@ def directory_image(path: str) -> Image:
 
 
 def _load(directory: str) -> Image:
+    segments = _segments(directory)  # first: a node may delete those that a newer snapshot covers
     snapshots = [snapshot for snapshot in list_snapshots(directory) if snapshot.end_offset > 0]
-    segments = _segments(directory)
     if not snapshots and not segments:
         raise StorageError(f"{directory}: the directory has no metadata log and no snapshot")
     image = snapshot_image(os.path.join(directory, snapshot_name(snapshots[-1]))) if snapshots else Image()
     loader = Loader(image)
-    for name in segments:
-        if not _replay(os.path.join(directory, name), loader, image.offset + 1):
+    offset: int | None = image.offset + 1
+    paths = [os.path.join(directory, name) for name in segments]
+    for number, path in enumerate(paths):
+        later = paths[number + 1 :]
+        if offset is None:
             break
+        if not later or _base_offset(later[0]) > offset:
+            # A new segment without a batch holds no data.
+            offset = _replay(path, loader, offset, may_be_torn=not any(map(os.path.getsize, later)))
     return loader.image
 
 
@@ -106,29 +113,61 @@ def _segments(directory: str) -> list[str]:
     return sorted(filter(_SEGMENT.fullmatch, os.listdir(directory)))
 
 
-def _replay(path: str, loader: Loader, start_offset: int) -> bool:
-    """Replay the complete batches of a segment from ``start_offset`` on. Return whether the segment is complete to its
-    end.
+def _base_offset(path: str) -> int:
+    return int(os.path.basename(path).removesuffix(".log"))
+
+
+def _replay(path: str, loader: Loader, offset: int, *, may_be_torn: bool) -> int | None:
+    """Replay the batches of a segment from ``offset`` on. Return the offset behind them; None if the view ends here.
+
+    With ``may_be_torn`` an incomplete last batch is no damage: a live node is writing it, or a crash cut it.
+
+    Raises:
+        CorruptLog: a batch is missing, or damaged with sound ones behind it.
+        OSError: the file cannot be read.
     """
     fd = open_for_reading(path)
-    offset = start_offset
+    position, end, found = 0, os.fstat(fd).st_size, _base_offset(path)
     try:
-        for position, header in walk(fd, 0, os.fstat(fd).st_size, verify=True):
-            if header.base_offset >= start_offset and not header.is_control:
-                offset = header.base_offset
-                records = _records(fd, position, header)
+        if found > offset:
+            raise _corrupt(path, 0, offset, f"the segment begins at offset {found}")
+        for at, header in walk(fd, 0, end, verify=True):
+            position = at + header.size
+            if header.next_offset <= offset:
+                continue
+            if header.base_offset != offset:
+                raise _corrupt(path, at, offset, f"the batch begins at offset {header.base_offset}")
+            if not header.is_control:
+                records = _records(fd, at, header)
                 loader.load(records, header.last_offset, header.leader_epoch, header.max_timestamp)
-    except CorruptBatch:
-        return False  # an incomplete last batch: a live node is writing it, or a crash cut it
+            offset = header.next_offset
+    except CorruptBatch as damage:
+        sound = find_sound_batch(fd, position + 1, end, offset)
+        if sound is not None:
+            raise _corrupt(
+                path, position, offset, f"{damage}, and sound batches follow from position {sound} on"
+            ) from None
+        if not may_be_torn:
+            raise _corrupt(path, position, offset, str(damage)) from None
+        if not isinstance(damage, TruncatedBatch):
+            _end_view(path, offset, damage)
+        return None
     except MetadataError as error:
-        what = f"{path}: at offset {offset}: {error}"
         if loader.image.offset < 0:
-            raise StorageError(what) from None
-        click.echo(f"{what}; this is the metadata before that offset", err=True)
-        return False
+            raise StorageError(f"{path}: at offset {offset}: {error}") from None
+        _end_view(path, offset, error)
+        return None
     finally:
         os.close(fd)
-    return True
+    return offset
+
+
+def _corrupt(path: str, position: int, offset: int, reason: str) -> CorruptLog:
+    return CorruptLog(path, position, offset, reason, _ADVICE)
+
+
+def _end_view(path: str, offset: int, why: Exception) -> None:
+    click.echo(f"{path}: at offset {offset}: {why}; this is the metadata before that offset", err=True)
 
 
 def _records(fd: int, position: int, header: BatchHeader) -> Iterator[Any]:

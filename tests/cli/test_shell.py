@@ -366,6 +366,57 @@ def test_damage_is_one_line(snapshot: Path, tmp_path: Path) -> None:
     assert complaint() == "Give one of --snapshot and --directory."
 
 
+def topic(offset: int) -> bytes:
+    return batch(offset, TopicRecord(name=f"t{offset}", topic_id=UUID(int=offset + 1)))
+
+
+def flipped(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+@pytest.mark.parametrize(
+    ("segments", "where", "offset", "says"),
+    [
+        ({0: [topic(0), flipped(topic(1)), topic(2)]}, (0, 1), 1, "and sound batches follow from position"),
+        ({0: [topic(0), flipped(topic(1))], 2: [topic(2)]}, (0, 1), 1, "checksum"),
+        ({0: [topic(0), topic(1)[:-1]], 2: [topic(2)]}, (0, 1), 1, "bytes left of a batch"),
+        ({0: [topic(0), topic(2)]}, (0, 1), 1, "the batch begins at offset 2"),
+        ({0: [topic(0)], 2: [topic(2)]}, (2, 0), 1, "the segment begins at offset 2"),
+        ({2: [topic(2)]}, (2, 0), 0, "the segment begins at offset 2"),
+    ],
+    ids=["inside a segment", "at its end", "cut", "a batch is missing", "a segment is missing", "the first is missing"],
+)
+def test_damage_in_the_middle_of_the_log_is_an_error(
+    tmp_path: Path, segments: dict[int, list[bytes]], where: tuple[int, int], offset: int, says: str
+) -> None:
+    """docs/tools.md: the last batch of the log alone may be incomplete. The view would show an old state as the present
+    one.
+    """
+    for base_offset, batches in segments.items():
+        (tmp_path / f"{base_offset:020d}.log").write_bytes(b"".join(batches))
+    base_offset, number = where
+    position = sum(map(len, segments[base_offset][:number]))
+    text = complaint("--directory", tmp_path)
+    assert text.startswith(f"{tmp_path}/{base_offset:020d}.log: damaged at position {position} (offset {offset}): ")
+    assert says in text
+
+
+def test_the_end_of_the_log_may_be_damaged(tmp_path: Path) -> None:
+    """A power cut may leave garbage in place of the last write, and a new segment without a batch."""
+    (tmp_path / f"{0:020d}.log").write_bytes(topic(0) + flipped(topic(1)))
+    (tmp_path / f"{1:020d}.log").write_bytes(b"")
+    result = run("--directory", tmp_path, "ls", "/image/topics/byName")
+    assert result.stdout == "t0\n"
+    assert f"{tmp_path}/{0:020d}.log: at offset 1: checksum" in result.stderr
+
+
+def test_segments_that_the_snapshot_covers_are_not_read(tmp_path: Path) -> None:
+    write_snapshot(tmp_path, SnapshotId(2, 1), values([TopicRecord(name="old", topic_id=TOPIC)]), timestamp=5)
+    (tmp_path / f"{0:020d}.log").write_bytes(topic(0) + flipped(topic(1)))
+    (tmp_path / f"{2:020d}.log").write_bytes(topic(2))
+    assert run("--directory", tmp_path, "ls", "/image/topics/byName").stdout == "old\nt2\n"
+
+
 def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
     """The shell would wait for a writer forever."""
     for path in (tmp_path / "00000000000000000000.log", tmp_path / snapshot_name(SnapshotId(1, 1))):
