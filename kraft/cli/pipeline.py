@@ -16,6 +16,7 @@ import attrs
 import click
 
 from kraft.cli.options import run as run_on_cluster
+from kraft.storage.errors import StorageError
 
 if TYPE_CHECKING:
     from kraft.spark.pipeline.batches import Pipeline
@@ -272,7 +273,7 @@ def _pipeline(
         raise click.ClickException(first_line(error)) from None
     except (Py4JError, ConnectionError):
         raise click.ClickException("Spark's JVM ended. The next run goes on where this one was") from None
-    except (session.JavaMissing, StoreError, OSError) as error:
+    except (session.JavaMissing, StoreError, StorageError, OSError) as error:
         raise click.ClickException(str(error)) from None
 
 

@@ -14,7 +14,7 @@ from kraft.client.cluster import TIMEOUT_MS
 from kraft.quorum.journal import FILE_NAME, OLDER_SUFFIX
 from kraft.request_log.log import DIRECTORY
 from kraft.spark.pipeline.store import StoreError
-from kraft.storage.meta_properties import read_meta_properties
+from kraft.storage.meta_properties import META_PROPERTIES, read_properties
 from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 
 REQUEST_LOG_TOPIC = "__kraft_request_log"
@@ -110,7 +110,9 @@ class LogDirectories:
 def log_directories(paths: Sequence[str]) -> LogDirectories:
     """Find the metadata logs, quorum journals and request logs in log directories, or below them.
 
-    Raises StoreError: a path has none of them, or the nodes are of different clusters.
+    Raises:
+        StoreError: a path has none of them, or the nodes are of different clusters.
+        LogDirectoryError: a ``meta.properties`` cannot be read.
     """
     metadata: list[str] = []
     events: list[str] = []
@@ -118,7 +120,7 @@ def log_directories(paths: Sequence[str]) -> LogDirectories:
     for path in paths:
         found = 0
         for directory, names in _walk(path):
-            cluster_id = _cluster_id(directory) if "meta.properties" in names else None
+            cluster_id = _cluster_id(directory) if META_PROPERTIES in names else None
             if cluster_id is not None:
                 clusters[cluster_id] = directory
             of_events = [os.path.join(directory, name) for name in sorted(names) if _has_events(name)]
@@ -150,5 +152,6 @@ def _is_of_request_log(name: str) -> bool:
 
 
 def _cluster_id(directory: str) -> str | None:
-    properties = read_meta_properties(directory)
-    return None if properties is None else properties.cluster_id
+    """Return ``cluster.id`` of the ``meta.properties`` of a directory, which brokers with ZooKeeper wrote too."""
+    values = read_properties(os.path.join(directory, META_PROPERTIES))
+    return None if values is None else values.get("cluster.id")

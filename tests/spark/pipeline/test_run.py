@@ -324,6 +324,22 @@ def test_a_directory_without_logs_is_named(tmp_path: Path) -> None:
         log_directories([str(tmp_path / "a"), str(tmp_path / "b")])
 
 
+def test_directories_of_brokers_with_zookeeper_are_found(tmp_path: Path) -> None:
+    """KIP-631: nodes with a quorum write version 1 of ``meta.properties``. Version 0 has ``cluster.id`` as well."""
+    (tmp_path / "requests-1.jsonl").write_text("{}\n")
+    (tmp_path / "meta.properties").write_text("version=0\ncluster.id=c1\nbroker.id=1\n")
+    found = log_directories([str(tmp_path)])
+    assert (found.cluster_id, found.events) == ("c1", [str(tmp_path / "requests-1.jsonl")])
+
+
+def test_a_meta_properties_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "requests-1.jsonl").write_text("{}\n")
+    (tmp_path / "meta.properties").write_text("cluster.id=\\u00zz\n")
+    result = CliRunner().invoke(cli, ["pipeline", "backfill", str(tmp_path), "--into", str(tmp_path / "tables")])
+    assert result.exit_code == 1
+    assert f"Error: {tmp_path}/meta.properties: not a properties file" in result.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
