@@ -1,6 +1,7 @@
 """Scan the batches of segments and snapshots for the data sources, past any damage.
 
-A scan reads a file up to the size that it has when it is opened, so it can read the log of a running broker. It yields
+A scan reads a file up to the size that it has when it is opened, or to its end if a follower truncates it meanwhile. So
+it can read the log of a running broker. It yields
 ``SoundBatches``, and ``DamagedBytes`` for every stretch of bytes between them. Behind a damage it continues at the end
 of the damaged batch if a sound batch begins there, else at the next sound batch of the file.
 
@@ -121,12 +122,12 @@ class _Scan:
     def run(self) -> Iterator[SoundBatches | DamagedBytes]:
         position = 0
         while position < self._size:
-            data = os.pread(self._fd, min(self._chunk_bytes, self._size - position), position)
+            data = self._read(self._chunk_bytes, position)
             batches, end, reason = self._batches(data, position)
-            if not batches and reason is None:
+            if data and not batches and reason is None:
                 # The first batch is larger than a chunk.
                 size = parse_header(data).size
-                data = os.pread(self._fd, size, position)
+                data = self._read(size, position)
                 batches, end, reason = self._batches(data, position)
             if batches:
                 yield SoundBatches(position, data, batches)
@@ -136,6 +137,13 @@ class _Scan:
                 damage = self._damage(position, reason)
                 yield damage
                 position += damage.size
+
+    def _read(self, size: int, position: int) -> bytes:
+        """Read ``size`` bytes, or to the end of the file, which may have come nearer."""
+        data = os.pread(self._fd, min(size, self._size - position), position)
+        if len(data) < size:
+            self._size = position + len(data)
+        return data
 
     def _batches(self, data: bytes, position: int) -> tuple[list[tuple[int, BatchHeader]], int, CorruptBatch | None]:
         """Return the sound batches at the start of ``data``, their end, and what is wrong there if it is not the end of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 
@@ -146,6 +147,22 @@ def test_an_empty_file_has_nothing(tmp_path: Path) -> None:
     assert list(scan(file_of(tmp_path), is_active=True)) == []
     with pytest.raises(FileNotFoundError):
         next(scan(str(tmp_path / "missing"), is_active=True))
+
+
+@pytest.mark.parametrize("left", [0, 1, HEADER_SIZE, HEADER_SIZE + 1])
+@pytest.mark.parametrize("size", [10, 500], ids=["small batches", "batches beyond a chunk"])
+def test_a_file_that_is_truncated_meanwhile_ends_there(tmp_path: Path, left: int, size: int) -> None:
+    """A follower cuts its log where it departs from that of a new leader (KIP-101)."""
+    batches = [batch(2 * number, size) for number in range(6)]
+    path = file_of(tmp_path, *batches)
+    found = scan(path, is_active=True, chunk_bytes=2 * len(batch(0)))
+    first = next(found)
+    assert isinstance(first, SoundBatches)
+    read_so_far = first.position + first.batches[-1][0] + len(batches[0])
+    os.truncate(path, read_so_far + left)
+    rest = list(found)
+    assert [type(each) for each in rest] == [DamagedBytes] * (left > 0)
+    assert all(isinstance(each, DamagedBytes) and each.is_torn and each.size == left for each in rest)
 
 
 def test_groups_have_consecutive_batches(tmp_path: Path) -> None:
