@@ -93,16 +93,19 @@ def _plan_directory(directory: str, settings: Settings) -> list[SegmentOffsets |
     if settings.starting.offset is None:
         raise OptionError("startingOffsets latest has no meaning for files; give earliest or an offset")
     plan: list[SegmentOffsets | SnapshotFile] = []
-    start, log_start = settings.starting.offset, base_offset(paths[0]) if paths else None
+    start, stop = settings.starting.offset, settings.ending.offset
+    log_start = base_offset(paths[0]) if paths else None
     if log_start is None or start < log_start:
         usable = [each for each in snapshots if log_start is None or each.end_offset >= log_start]
         if not usable:
             begin = f"the log begins at offset {log_start}"
             raise OptionError(f"{directory}: {begin}, and no snapshot covers the offsets before")
         snapshot = usable[0] if log_start is not None else usable[-1]
+        if stop is not None and stop < snapshot.end_offset:
+            covers = f"the snapshot that stands for them covers all before {snapshot.end_offset}"
+            raise OptionError(f"{directory}: offsets {start} to {stop} are deleted: {covers}")
         plan.append(SnapshotFile(os.path.join(directory, snapshot_name(snapshot)), *snapshot))
         start = snapshot.end_offset
-    stop = settings.ending.offset
     for path, end in zip(paths, [*map(base_offset, paths[1:]), None], strict=True):
         if (end is None or end > start) and (stop is None or base_offset(path) < stop):
             plan.append(SegmentOffsets(path, end is None, start, stop, end))

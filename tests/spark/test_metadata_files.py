@@ -91,6 +91,9 @@ def test_a_snapshot_comes_first_where_the_log_begins_later(log: MetadataLog, tmp
     assert offsets(rows[len(of_snapshot) :]) == [offset for offset in range(10, log.end_offset) if offset != 16]
     inside = read(tmp_path, startingOffsets='{"offset": 20}')
     assert offsets(inside) == list(range(20, log.end_offset)), "the log has these"
+    assert read(tmp_path, endingOffsets='{"offset": 10}') == of_snapshot
+    with pytest.raises(OptionError, match=r"offsets 0 to 9 are deleted: the snapshot .* covers all before 10"):
+        read(tmp_path, endingOffsets='{"offset": 9}')
 
 
 def test_a_missing_snapshot_is_named(log: MetadataLog, tmp_path: Path) -> None:
