@@ -40,11 +40,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "kraft(topics=None, settings=None): what the fixture kraft_cluster starts with")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Raise UsageError for a mark on a test that has only the shared cluster, which runs already."""
+    fixtures = getattr(item, "fixturenames", ())
+    if "kraft_shared_cluster" in fixtures and "kraft_cluster" not in fixtures and item.get_closest_marker("kraft"):
+        raise pytest.UsageError("pytest.mark.kraft has no effect on kraft_shared_cluster: take kraft_cluster instead")
+
+
 @pytest.fixture
 def kraft_cluster(request: pytest.FixtureRequest) -> Iterator[EmbeddedCluster]:
     """A cluster of one node for this test alone.
 
-    Raises UsageError for a mark with other arguments than ``topics`` and ``settings``, which are dictionaries or None.
+    Raises UsageError for a mark with other arguments than ``topics`` and ``settings``. These are dictionaries of
+    numbers and of texts, or None.
     """
     from kraft.testing.embedded import EmbeddedCluster
 
@@ -57,7 +65,15 @@ def kraft_cluster(request: pytest.FixtureRequest) -> Iterator[EmbeddedCluster]:
         raise pytest.UsageError(
             "pytest.mark.kraft takes two dictionaries: topics={name: partitions}, settings={name: text}"
         )
-    with EmbeddedCluster(wanted.get("topics"), wanted.get("settings")) as cluster:
+    topics, settings = wanted.get("topics") or {}, wanted.get("settings") or {}
+    for name, partitions in topics.items():
+        if type(partitions) is not int:
+            raise pytest.UsageError(f"pytest.mark.kraft: topics={{{name!r}: {partitions!r}}}: write a number, as 3")
+    for name, value in settings.items():
+        if not isinstance(value, str):
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            raise pytest.UsageError(f"pytest.mark.kraft: settings={{{name!r}: {value!r}}}: write a text, as {text!r}")
+    with EmbeddedCluster(topics, settings) as cluster:
         yield cluster
 
 

@@ -43,6 +43,29 @@ def test_a_mark_that_means_nothing_is_refused(tmp_path: Path, arguments: str) ->
     assert "1 error" in ran.stdout
 
 
+def test_marks_that_cannot_be_followed_are_refused(tmp_path: Path) -> None:
+    """Values of a wrong type would be errors of the node's start, and the shared cluster runs already."""
+    marked = [
+        ('topics={"orders": "3"}', "kraft_cluster", "topics={'orders': '3'}: write a number, as 3"),
+        ('settings={"num.partitions": 3}', "kraft_cluster", "settings={'num.partitions': 3}: write a text, as '3'"),
+        ('settings={"log.preallocate": False}', "kraft_cluster", "False}: write a text, as 'false'"),
+        (
+            'topics={"orders": 3}',
+            "kraft_shared_cluster",
+            "no effect on kraft_shared_cluster: take kraft_cluster instead",
+        ),
+    ]
+    tests = [
+        f"@pytest.mark.kraft({arguments})\ndef test_{number}({fixture}):\n    pass\n"
+        for number, (arguments, fixture, _) in enumerate(marked)
+    ]
+    (tmp_path / "test_it.py").write_text("import pytest\n\n\n" + "\n\n".join(tests))
+    ran = python(tmp_path, "-m", "pytest", "-q")
+    for _, _, says in marked:
+        assert says in ran.stdout
+    assert f"{len(marked)} errors" in ran.stdout
+
+
 def test_a_mark_may_leave_an_argument_out(tmp_path: Path) -> None:
     test = "import pytest\n\n\n@pytest.mark.kraft(topics=None)\ndef test_it(kraft_cluster):\n    pass\n"
     (tmp_path / "test_it.py").write_text(test)
