@@ -37,8 +37,9 @@ class Dispatcher(Generic[Context]):
             api = await self.handlers.of(request)
         if is_large and request.supported:
             await request.decode()
+            is_awaited = getattr(request.message(), "acks", None) != 0  # only a Produce has this field
             if not request.take_room():
-                return Parked(partial(self._when_there_is_room, request))
+                return Parked(partial(self._when_there_is_room, request), is_awaited=is_awaited)
         message = request.message() if request.supported else None
         try:
             reply = await api.handle(self.context, request, message)

@@ -108,7 +108,7 @@ async def _append(produced: _Produced, message: ProduceRequest, named: _Named) -
             answers.partition_responses.append(produced.append(name, topic_id, data))
             await slices.spend(_cost(len(data.records or b""), OPEN_FILES.opened - opened))
     if produced.long or produced.unflushed or produced.uncommitted:
-        return Parked(partial(_later, produced, message, response))
+        return Parked(partial(_later, produced, message, response), is_awaited=message.acks != 0)
     return produced.unanswered() if message.acks == 0 else response
 
 
@@ -131,7 +131,7 @@ async def _transactional(broker: BrokerContext, version: int, message: ProduceRe
         reply = await _append(produced, message, named)
         return await reply.wait() if isinstance(reply, Parked) else reply  # type: ignore[return-value]
 
-    return Parked(verified)
+    return Parked(verified, is_awaited=message.acks != 0)
 
 
 def _partitions(broker: BrokerContext, version: int, named: _Named) -> Iterator[tuple[str, PartitionProduceData]]:

@@ -47,6 +47,8 @@ class Parked:
     """
 
     wait: Callable[[], Awaitable[Message | ResponseAction]]
+    is_awaited: bool = True
+    """Whether the peer waits for the response. With ``acks=0`` it does not, and may have closed its end meanwhile."""
 
 
 Reply = Message | Parked | ResponseAction

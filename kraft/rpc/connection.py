@@ -140,9 +140,9 @@ async def _answer(
         request.resumed_at = request.ready_at = started_at = clock()
         if isinstance(reply, Parked):
             await responses.flush()
-            live.is_parked = True
+            live.is_awaited = reply.is_awaited
             reply = await _parked(reply, request, context)
-            live.is_parked = False
+            live.is_awaited = False
             request.ready_at = started_at = clock()
         if reply is CLOSE:
             return False

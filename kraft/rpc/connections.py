@@ -37,8 +37,8 @@ class LiveConnection:
     current: CurrentRequest
     draining: bool = False
     """The connection closes after the response in flight."""
-    is_parked: bool = False
-    """Its request waits for something else than a handler."""
+    is_awaited: bool = False
+    """Its request is parked, and its peer waits for the response."""
 
     @property
     def in_flight(self) -> bool:
@@ -107,12 +107,15 @@ class ConnectionTable:
             await self._close_abandoned(clock)
 
     async def _close_abandoned(self, clock: Clock) -> None:
-        """Close the connections whose request has been parked for a while and whose peer is gone."""
+        """Close the connections whose request has been parked for a while and whose peer is gone.
+
+        A peer that waits for no response may be gone: its request goes on, and those that it sent before it closed.
+        """
         since = clock() - PEER_CHECK_S
-        parked = [each for each in self._by_activity if each.is_parked and each.last_active_at <= since]
+        parked = [each for each in self._by_activity if each.is_awaited and each.last_active_at <= since]
         for number, connection in enumerate(parked, 1):
             # Another task ran since the list was made: the connection may have gone on, or be closed.
-            is_still = connection in self._by_activity and connection.is_parked
+            is_still = connection in self._by_activity and connection.is_awaited
             if is_still and connection.transport.is_abandoned():
                 connection.scope.cancel(reason="the peer has closed the connection")
             if number % _PEERS_IN_A_ROW == 0:

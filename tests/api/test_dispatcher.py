@@ -15,9 +15,10 @@ from kraft.api.row import ListenerType
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_groups_response import ListGroupsResponse
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.registry import ApiKey
 from kraft.node import settings
-from kraft.rpc.channel import ConnectionInfo, Reply, Request
+from kraft.rpc.channel import ConnectionInfo, Parked, Reply, Request
 from kraft.rpc.client import Connection
 from kraft.rpc.memory_pool import MemoryPool
 from kraft.testing import embedded_node
@@ -104,6 +105,19 @@ async def test_a_large_request_waits_for_the_memory_of_others_and_a_small_one_do
         await ask(small, "produce", produce_request("wide", batch(b"a")), 9)
     assert sorted(answered) == ["fetch", "fetch", "metadata", "produce", "small"]
     assert waiting[0].used == 0
+
+
+@pytest.mark.parametrize("acks", [0, 1])
+async def test_nobody_waits_for_the_response_of_a_large_produce_with_acks_0(acks: int) -> None:
+    """``acks=0``: the producer may close its connection while the request waits for the memory of others."""
+    data = [PartitionProduceData(index, b"") for index in range(4_000)]
+    message = ProduceRequest(acks=acks, topic_data=[TopicProduceData("t", partition_data=data)])
+    room = MemoryPool(1)
+    room.take(1)
+    request = Request(ApiKey.PRODUCE, 9, 9, "client", encode(message, 9), 0, PEER, response_version=9, room=room)
+    reply = await Dispatcher(Handlers(ListenerType.BROKER, World().in_thread), None).handle(request)
+    assert isinstance(reply, Parked)
+    assert reply.is_awaited == (acks != 0)
 
 
 async def until(condition: Callable[[], bool]) -> None:

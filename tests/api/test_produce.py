@@ -405,6 +405,7 @@ async def test_the_first_appends_to_many_logs_leave_turns_to_other_tasks(
     async with leader_in(tmp_path, count) as broker:
         reply = await at_broker(serving(broker.replicas), Request(0, 9, 0, "t", b"", 0, info), message)
         assert isinstance(reply, Parked)
+        assert reply.is_awaited == (acks != 0)
         await broker.replicas.make_ids_durable(broker.replicas.all())
         async with steps_of_this_task() as steps:
             await reply.wait()

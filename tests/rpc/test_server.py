@@ -18,7 +18,7 @@ from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.heartbeat_response import HeartbeatResponse
 from kraft.metrics import Registry
 from kraft.rpc import connections, server
-from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request
+from kraft.rpc.channel import CLOSE, NO_RESPONSE, Parked, Reply, Request, ResponseAction
 from kraft.rpc.plane import control_plane
 from kraft.wire.decode_error import DecodeError
 from kraft.world.listen import SocketSettings
@@ -528,6 +528,45 @@ async def test_a_parked_request_ends_with_its_peer(way: str, monkeypatch: pytest
             )
             while count.value:
                 await trio.lowlevel.checkpoint()
+
+
+async def test_a_parked_request_without_a_response_goes_on_after_its_peer_has_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """SocketServer.processNewResponses: after a NoOpResponse the processor reads the next request. So a producer with
+    ``acks=0`` may close its connection once it has sent everything.
+    """
+    ended: list[int] = []
+    gate, checked = trio.Event(), trio.Event()
+
+    async def handle(request: Request) -> Reply:
+        async def wait() -> ResponseAction:
+            try:
+                await gate.wait()
+            finally:
+                ended.append(request.correlation_id)
+                checked.set()
+            return NO_RESPONSE
+
+        return Parked(wait, is_awaited=request.correlation_id == 9)
+
+    monkeypatch.setattr(connections, "PEER_CHECK_S", 0.01)
+    with trio.fail_after(30):
+        async with running(handle) as plane:
+            producer, other = await plane.peer(), await plane.peer()
+            await producer.send_bytes(frame(1) + frame(2) + frame(3))
+            await wait_all_tasks_blocked()
+            await producer.aclose()
+            await other.send(9)
+            await other.aclose()
+            await checked.wait()  # the peers in the order of their activity: both have been looked at
+            gate.set()
+            count = plane.registry.get(
+                "kafka.server:type=socket-server-metrics,name=connection-count,listener=PLAINTEXT,networkProcessor=0"
+            )
+            while count.value:
+                await trio.lowlevel.checkpoint()
+    assert ended == [9, 1, 2, 3]
 
 
 async def test_a_parked_request_whose_peer_waits_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
