@@ -21,7 +21,8 @@ def open_zookeeper_directories(
 ) -> Iterator[list[LogDirectory]]:
     """Open and lock every log directory, and format the new ones; unlock them at the end of the block.
 
-    ``cluster_id`` is the id in ZooKeeper (``/cluster/id``), and ``new_uuid`` makes the ids of new directories.
+    If one directory is refused, none is formatted. ``cluster_id`` is the id in ZooKeeper (``/cluster/id``), and
+    ``new_uuid`` makes the ids of new directories.
 
     Raises:
         LogDirectoryError: a directory is in use, another broker's, of another cluster, or was formatted for KRaft.
@@ -35,14 +36,14 @@ def open_zookeeper_directories(
         elif meta.cluster_id != cluster_id:
             what = f"The Cluster ID {cluster_id} doesn't match stored clusterId {meta.cluster_id} in {META_PROPERTIES}"
             raise LogDirectoryError(f"{path}: {what}. Configured zookeeper.connect may be wrong.")
-    for path in fresh:
-        create_private_directory(path)
-        meta = MetaProperties(cluster_id, config.node_id, new_uuid(), LEGACY)
-        write_atomically(os.path.join(path, META_PROPERTIES), meta.encode())
     with contextlib.ExitStack() as stack:
-        directories: list[LogDirectory] = []
-        for path in config.directories:
+        opened: dict[str, LogDirectory] = {}
+        for path in sorted(config.directories, key=fresh.__contains__):  # the new ones once no other one is refused
+            if path in fresh:
+                create_private_directory(path)
+                meta = MetaProperties(cluster_id, config.node_id, new_uuid(), LEGACY)
+                write_atomically(os.path.join(path, META_PROPERTIES), meta.encode())
             directory = LogDirectory.open(path, node_id=config.node_id, cluster_id=cluster_id, version=LEGACY)
             stack.callback(directory.close)
-            directories.append(directory)
-        yield directories
+            opened[path] = directory
+        yield [opened[path] for path in config.directories]

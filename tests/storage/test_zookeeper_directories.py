@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -17,8 +17,9 @@ from kraft.storage.zookeeper_directories import open_zookeeper_directories
 DIRECTORY_ID = UUID(int=5)
 
 
-def config(path: Path, broker_id: int = 3) -> NodeConfig:
-    values = {"broker.id": str(broker_id), "zookeeper.connect": "localhost:2181", "log.dirs": str(path)}
+def config(*paths: Path, broker_id: int = 3) -> NodeConfig:
+    log_dirs = ",".join(map(str, paths))
+    values = {"broker.id": str(broker_id), "zookeeper.connect": "localhost:2181", "log.dirs": log_dirs}
     return from_mapping(values).config
 
 
@@ -43,7 +44,19 @@ def test_a_directory_of_another_cluster_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LogDirectoryError, match=r"Cluster ID two .*one.*zookeeper.connect may be wrong"):
         open_zookeeper_directories(config(tmp_path), "two", new_uuid).__enter__()
     with pytest.raises(LogDirectoryError, match="belongs to node 3"):
-        open_zookeeper_directories(config(tmp_path, 4), "one", new_uuid).__enter__()
+        open_zookeeper_directories(config(tmp_path, broker_id=4), "one", new_uuid).__enter__()
+
+
+@pytest.mark.parametrize(("broker_id", "reason"), [(4, "belongs to node 3"), (3, "in use by process")])
+def test_a_refused_start_formats_no_directory(tmp_path: Path, broker_id: int, reason: str) -> None:
+    """``KafkaServer.startup`` verifies all directories (``MetaPropertiesEnsemble.verify``) before it writes."""
+    new, old = tmp_path / "new", tmp_path / "old"
+    with open_zookeeper_directories(config(old), "cluster", new_uuid):
+        with pytest.raises(LogDirectoryError, match=reason):
+            open_zookeeper_directories(config(new, old, broker_id=broker_id), "cluster", uuid4).__enter__()
+        assert not new.exists()
+    with open_zookeeper_directories(config(new, old), "cluster", uuid4) as directories:
+        assert [each.path for each in directories] == [str(new), str(old)]
 
 
 def test_a_directory_that_was_formatted_for_a_quorum_is_refused(tmp_path: Path) -> None:
