@@ -27,6 +27,9 @@ _OTHER_MODE = {
     CURRENT: "version 0 is that of brokers with ZooKeeper",
 }
 
+_RESERVED_IDS = 100
+"""As Kafka's ``DirectoryId.reserved``: the ids below this number have other meanings, or may get them."""
+
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
 _MAX_BYTES = 2**20
 
@@ -102,6 +105,26 @@ def read_directory_id(values: Mapping[str, str]) -> uuid.UUID | None:
         return uuid_from_text(values["directory.id"]) if "directory.id" in values else None
     except ValueError as error:
         raise ValueError(f"Unable to read directory.id as a Uuid: {error}") from None
+
+
+def require_own_ids(metas: Mapping[str, MetaProperties | None]) -> None:
+    """Check the directory ids of one node, by path. A directory without an id gets one when it is opened.
+
+    Raises LogDirectoryError if an id is reserved, or if two directories have the same.
+    """
+    paths: dict[uuid.UUID, str] = {}
+    for path, meta in metas.items():
+        if meta is None or meta.directory_id is None:
+            continue
+        text, other = uuid_to_text(meta.directory_id), paths.setdefault(meta.directory_id, path)
+        if meta.directory_id.int < _RESERVED_IDS:
+            what = f"Invalid reserved directory ID {text} found"
+        elif other != path:
+            what = f"Duplicate directory ID {text} found. It was the ID of {other}, but also of {path}"
+        else:
+            continue
+        advice = f"remove the line directory.id from {META_PROPERTIES}, and the next start adds a new id"
+        raise LogDirectoryError(f"{path}: {what}; {advice}")
 
 
 def read_properties(name: str) -> dict[str, str] | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from kraft.config.broker import NodeConfig
 from kraft.storage.directory import LogDirectory
 from kraft.storage.errors import LogDirectoryError
+from kraft.storage.meta_properties import read_meta_properties, require_own_ids
 from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 
 
@@ -18,10 +19,11 @@ def open_directories(config: NodeConfig) -> Iterator[list[LogDirectory]]:
 
     Raises:
         LogDirectoryError: a directory is in use, unformatted or another node's, or has a metadata log that belongs
-            elsewhere.
+            elsewhere, or a directory id that is reserved or another one's.
         OSError: a directory cannot be read.
     """
     _require_metadata_log_in_its_directory(config)
+    require_own_ids({path: read_meta_properties(path) for path in config.directories})
     with contextlib.ExitStack() as stack:
         directories: list[LogDirectory] = []
         for path in config.directories:

@@ -12,7 +12,7 @@ from kraft.storage.atomic import write_atomically
 from kraft.storage.creation import create_private_directory
 from kraft.storage.directory import LogDirectory
 from kraft.storage.errors import LogDirectoryError
-from kraft.storage.meta_properties import LEGACY, META_PROPERTIES, MetaProperties, read_meta_properties
+from kraft.storage.meta_properties import LEGACY, META_PROPERTIES, MetaProperties, read_meta_properties, require_own_ids
 
 
 @contextlib.contextmanager
@@ -25,21 +25,20 @@ def open_zookeeper_directories(
     ``new_uuid`` makes the ids of new directories.
 
     Raises:
-        LogDirectoryError: a directory is in use, another broker's, of another cluster, or was formatted for KRaft.
+        LogDirectoryError: a directory is in use, another broker's, of another cluster, was formatted for KRaft, or has
+            a directory id that is reserved or another one's.
         OSError: a directory cannot be read or written.
     """
-    fresh = []
-    for path in config.directories:
-        meta = read_meta_properties(path, LEGACY)
-        if meta is None:
-            fresh.append(path)
-        elif meta.cluster_id != cluster_id:
+    metas = {path: read_meta_properties(path, LEGACY) for path in config.directories}
+    for path, meta in metas.items():
+        if meta is not None and meta.cluster_id != cluster_id:
             what = f"The Cluster ID {cluster_id} doesn't match stored clusterId {meta.cluster_id} in {META_PROPERTIES}"
             raise LogDirectoryError(f"{path}: {what}. Configured zookeeper.connect may be wrong.")
+    require_own_ids(metas)
     with contextlib.ExitStack() as stack:
         opened: dict[str, LogDirectory] = {}
-        for path in sorted(config.directories, key=fresh.__contains__):  # the new ones once no other one is refused
-            if path in fresh:
+        for path in sorted(config.directories, key=lambda path: metas[path] is None):  # the new ones last
+            if metas[path] is None:
                 create_private_directory(path)
                 meta = MetaProperties(cluster_id, config.node_id, new_uuid(), LEGACY)
                 write_atomically(os.path.join(path, META_PROPERTIES), meta.encode())

@@ -19,6 +19,8 @@ from tests.support.nodes import node_in
 from tests.support.talk import create, end_offset
 
 TOPIC = "orders"
+ID, RESERVED = "AAAAAAAAAAAAAAAAAAAAZA", "AAAAAAAAAAAAAAAAAAAAYw"
+"""The first id that is not reserved, and the last one that is."""
 
 
 def formatted(directory: Path, settings: dict[str, str] | None = None) -> None:
@@ -75,6 +77,31 @@ async def test_a_directory_from_before_directory_ids(tmp_path: Path) -> None:
     async with node_in(tmp_path) as running:
         await create(running.broker, TOPIC)
     assert "directory.id=" in (tmp_path / "meta.properties").read_text()
+
+
+@pytest.mark.parametrize(
+    ("ids", "says"),
+    [
+        ((ID, None, ID), f"Duplicate directory ID {ID} found. It was the ID of {{0}}, but also of {{2}}"),
+        ((ID, RESERVED), f"Invalid reserved directory ID {RESERVED} found"),
+    ],
+    ids=["duplicate", "reserved"],
+)
+def test_the_ids_of_directories(tmp_path: Path, ids: tuple[str | None, ...], says: str) -> None:
+    """``MetaPropertiesEnsemble.verify``, before a node without directory ids writes them. ``DirectoryId.reserved``: the
+    first 100 ids have other meanings.
+    """
+    paths = [tmp_path / f"{number}" for number in range(len(ids))]
+    for path, directory_id in zip(paths, ids, strict=True):
+        path.mkdir()
+        line = "" if directory_id is None else f"directory.id={directory_id}\n"
+        (path / "meta.properties").write_text(f"version=1\ncluster.id={CLUSTER_ID}\nnode.id=1\n{line}")
+    before = everything_below(tmp_path)
+    config = from_mapping({**SETTINGS, "log.dirs": ",".join(map(str, paths))}).config
+    with pytest.raises(LogDirectoryError) as refused, open_directories(config):
+        pass
+    assert str(refused.value).startswith(f"{paths[-1]}: {says.format(*paths)}; remove the line directory.id")
+    assert everything_below(tmp_path) == before
 
 
 async def test_a_log_that_has_records_needs_no_bootstrap(tmp_path: Path) -> None:

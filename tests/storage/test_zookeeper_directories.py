@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -14,7 +15,7 @@ from kraft.storage.errors import LogDirectoryError
 from kraft.storage.meta_properties import LEGACY, MetaProperties, read_meta_properties
 from kraft.storage.zookeeper_directories import open_zookeeper_directories
 
-DIRECTORY_ID = UUID(int=5)
+DIRECTORY_ID = UUID(int=500)
 
 
 def config(*paths: Path, broker_id: int = 3) -> NodeConfig:
@@ -63,6 +64,17 @@ def test_a_directory_that_was_formatted_for_a_quorum_is_refused(tmp_path: Path) 
     format_directory(tmp_path, MetaProperties("cluster", 3, DIRECTORY_ID), b"", ignore_formatted=False)
     with pytest.raises(LogDirectoryError, match=r"version 1 is that of nodes with process\.roles"):
         open_zookeeper_directories(config(tmp_path), "cluster", new_uuid).__enter__()
+
+
+def test_two_directories_with_one_id_are_refused(tmp_path: Path) -> None:
+    """``MetaPropertiesEnsemble.verify``, which ``KafkaServer.startup`` calls first."""
+    new, old, copy = (tmp_path / name for name in ("new", "old", "copy"))
+    with open_zookeeper_directories(config(old), "cluster", new_uuid):
+        pass
+    shutil.copytree(old, copy)
+    with pytest.raises(LogDirectoryError, match=rf"It was the ID of {old}, but also of {copy};"):
+        open_zookeeper_directories(config(new, old, copy), "cluster", uuid4).__enter__()
+    assert not new.exists()
 
 
 def test_apaches_file_without_a_version_is_version_0(tmp_path: Path) -> None:
