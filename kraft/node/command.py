@@ -55,7 +55,7 @@ def run(arguments: Sequence[str] | None, prog: str, *, instruments: Sequence[tri
     """Run a node and return the exit status. ``instruments`` watch its event loop."""
     options = _parse(arguments, prog)
     handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(RepeatedLines())
+    handler.addFilter(RepeatedLines(World().seconds))
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(level=logging.INFO, format=form, handlers=[handler])
     explained: tuple[type[Exception], ...] = (StorageError, MetadataError, OSError, ConfigError, KafkaError)

@@ -65,6 +65,9 @@ class RequestFiles:
         for name in sorted(os.listdir(self.directory)):
             if name.endswith(OPEN_SUFFIX) and _NAME.fullmatch(name.removesuffix(OPEN_SUFFIX)):
                 _complete(os.path.join(self.directory, name))
+        # The wall clock may have been set back since: these files are the newest all the same.
+        newest_ms = max((start_ms for start_ms, _, _ in self._complete_files()), default=-1)
+        self._start_ms = max(self._start_ms, newest_ms + 1)
         self._delete_oldest()
 
     def write(self, lines: Iterable[bytes]) -> None:
@@ -112,14 +115,17 @@ class RequestFiles:
 
     def _delete_oldest(self) -> None:
         """Delete the oldest complete files until the others, and the next one, are within the bounds."""
-        found = filter(None, map(_NAME.fullmatch, os.listdir(self.directory)))
-        files = [(int(name[1]), int(name[2]), os.path.join(self.directory, name[0])) for name in found]
         limit = self._retention_bytes - self._file_bytes
         kept_bytes = 0
-        for kept, (_, _, path) in enumerate(sorted(files, reverse=True), 1):
+        for kept, (_, _, path) in enumerate(sorted(self._complete_files(), reverse=True), 1):
             kept_bytes += os.stat(path).st_size
             if kept_bytes > limit or kept > MAX_FILES:
                 os.unlink(path)
+
+    def _complete_files(self) -> list[tuple[int, int, str]]:
+        """Return the start, the number and the path of each complete file."""
+        found = filter(None, map(_NAME.fullmatch, os.listdir(self.directory)))
+        return [(int(name[1]), int(name[2]), os.path.join(self.directory, name[0])) for name in found]
 
 
 def _complete(path: str) -> None:

@@ -91,6 +91,29 @@ def test_the_directory_is_bounded_in_files(
     assert names(tmp_path / "log") == [f"requests-1000-{number:08d}.jsonl" for number in (7, 8, 9)]
 
 
+def test_a_start_whose_clock_was_set_back_deletes_the_files_of_the_earlier_one_first(
+    files: RequestFiles, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ "Delete the oldest complete files": the names have the order in which the files were written."""
+    monkeypatch.setattr(request_files, "MAX_FILES", 3)
+    for _ in range(2):
+        files.write([b"old"])
+        files.complete()
+    files.write([b"open"])
+    files.close()
+    again = made(tmp_path / "log", clock, start_ms=400)
+    again.open()
+    for _ in range(2):
+        again.write([b"new"])
+        again.complete()
+    again.close()
+    assert names(tmp_path / "log") == [
+        "requests-1000-00000002.jsonl",
+        "requests-1001-00000000.jsonl",
+        "requests-1001-00000001.jsonl",
+    ]
+
+
 @pytest.mark.parametrize(("left", "kept"), [(b"a\nb\n", b"a\nb\n"), (b'a\nb\n{"ms":1', b"a\nb\n"), (b'{"ms', None)])
 def test_a_file_that_a_killed_node_left_open_is_completed(
     tmp_path: Path, clock: Clock, left: bytes, kept: bytes | None
