@@ -148,7 +148,7 @@ class Node:
             await self._run(self.parts, task_status)
             journal.stop()
             await self.request_log.finish()
-        if self._is_opened:
+        if self._is_opened and self.parts.quorum.is_shutting_down:
             broker_epoch = -1 if self.broker is None else self.broker.replicas.broker_epoch
             for directory in self.directories:  # every log is closed
                 directory.mark_clean_shutdown(broker_epoch)

@@ -207,6 +207,11 @@ class Quorum:
         )
 
     @property
+    def is_shutting_down(self) -> bool:
+        """Whether the driver has taken the event of ``shut_down``. From then on ``run`` closes the log when it ends."""
+        return self._shutting_down
+
+    @property
     def busy_s(self) -> float:
         """Total seconds in which the role did not wait for an event. ``poll-idle-ratio-avg`` measures the rest."""
         return self._busy_s

@@ -317,6 +317,19 @@ async def test_a_broker_that_finds_no_controller_can_be_stopped(tmp_path: Path) 
     assert not (tmp_path / ".kafka_cleanshutdown").exists()
 
 
+@pytest.mark.parametrize("limit_s", [0.0, 60.0])
+async def test_a_stop_is_clean_only_if_the_metadata_log_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit_s: float
+) -> None:
+    """Quorum.run: without ``shut_down`` it "leaves the files as they are, as after a kill -9". The driver may be busy
+    for the whole time that a stop allows.
+    """
+    monkeypatch.setattr("kraft.node.node._RESIGNATION_LIMIT_S", limit_s)
+    async with node_in(tmp_path):
+        pass
+    assert (tmp_path / ".kafka_cleanshutdown").exists() == (limit_s > 0)
+
+
 async def test_a_step_that_holds_the_event_loop_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
