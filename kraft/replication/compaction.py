@@ -94,7 +94,7 @@ class Compaction:
         log, where = partition.log, (partition.topic_id, partition.index)
         if COMPACT not in log.config.cleanup_policy or where in self._uncleanable or not self.replicas.holds(partition):
             return None
-        if partition.is_moving:
+        if partition.is_moving or not partition.is_assigned:
             return None
         now_ms, end = self.world.clock.now_ms(), partition.last_stable_offset
         try:

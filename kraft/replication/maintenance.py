@@ -80,7 +80,7 @@ class Maintenance:
     async def delete_old_segments(self) -> None:
         """Remove the segments that retention no longer keeps. Their files follow after ``file.delete.delay.ms``."""
         for partition in self._held():
-            if partition.is_being_compacted:
+            if partition.is_being_compacted or not partition.is_assigned:
                 continue
             try:
                 files = partition.log.delete_old_segments(self.world.clock.now_ms(), partition.high_watermark)

@@ -94,6 +94,13 @@ class HostedPartition:
         return self.topic, self.index
 
     @property
+    def is_assigned(self) -> bool:
+        """Whether a controller has sent the state. A broker with ZooKeeper opens its logs before it knows the settings
+        of their topics: until then, nothing may remove records by them.
+        """
+        return self.state.leader_epoch >= 0
+
+    @property
     def is_leader(self) -> bool:
         return self.leadership is not None
 

@@ -13,6 +13,7 @@ import pytest
 import trio
 import trio.testing
 
+from kraft.config.properties import from_mapping
 from kraft.messages.leader_and_isr_request import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -27,9 +28,13 @@ from kraft.messages.update_metadata_request import (
     UpdateMetadataTopicState,
 )
 from kraft.metadata.image import Image, ResourceType
+from kraft.records.record import Record, encode_batch
 from kraft.replication.commands import ControllerCommands
+from kraft.replication.compaction import Compaction
+from kraft.replication.maintenance import Maintenance
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
+from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
 from tests.support.held import TOPIC, TOPIC_ID, broker_in
@@ -347,6 +352,29 @@ async def test_logs_on_disk_wait_for_their_roles(broker: Broker, nursery: trio.N
     nursery.start_soon(again.commands.run)
     assert await again.lead(epoch=2) is ErrorCode.NONE
     assert again.partition.is_leader
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact"])
+async def test_no_record_is_removed_before_the_first_role(broker: Broker, tmp_path: Path, policy: str) -> None:
+    """``LogManager.startup``: "fetchTopicConfigOverrides", before any log is opened. Here the settings come with the
+    first LeaderAndIsr: a controller that cannot reach this broker sends it late. Until then the defaults of this broker
+    would decide which records of the topic go.
+    """
+    broker.configs[TOPIC] = {"retention.ms": "-1"}
+    await broker.lead(epoch=2)
+    for value in (b"a", b"b"):
+        broker.partition.append(bytearray(encode_batch([Record(0, 1_000, b"key", value)])), 1_000)
+        broker.partition.log.roll()
+    broker.partition.high_watermark = 2
+    await broker.replicas.close()
+    again = Broker(broker_in(tmp_path, US).replicas, broker.configs)
+    again.replicas.static_values = {"log.cleanup.policy": policy}
+    await again.replicas.load(None)
+    config = from_mapping(SETTINGS).config
+    cleaner = Compaction(config, again.replicas.world, again.replicas, trio.Event())
+    assert not await cleaner.clean_one()
+    await Maintenance(config, again.replicas.world, again.replicas).delete_old_segments()
+    assert (again.partition.log.log_start_offset, len(again.partition.log.segments)) == (0, 3)
 
 
 async def test_a_request_that_no_cluster_can_mean_is_refused(broker: Broker) -> None:
