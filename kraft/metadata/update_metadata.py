@@ -51,23 +51,21 @@ def records_of(image: Image, request: UpdateMetadataRequest) -> Iterator[Message
         yield from _topic(image, ids, topic)
 
 
-def new_topics(image: Image, request: UpdateMetadataRequest) -> list[str]:
-    """Return the names of the topics that ``image`` does not have, without those that are being deleted."""
+def new_topics(image: Image, request: UpdateMetadataRequest) -> list[UpdateMetadataTopicState]:
+    """Return the topics that ``image`` does not have, without those that are being deleted."""
     return [
-        topic.topic_name
+        topic
         for topic in request.topic_states
         if image.topic_ids.get(topic.topic_name) != topic.topic_id and not _is_deleted(topic)
     ]
 
 
 def config_records(image: Image, resource_type: int, name: str, values: Mapping[str, str]) -> list[ConfigRecord]:
-    """Return the records after which a resource has exactly these settings."""
-    before = image.config(resource_type, name)
-    removed: dict[str, str | None] = dict.fromkeys(before.keys() - values.keys())
-    changed = {key: value for key, value in values.items() if before.get(key) != value}
+    """Return the records after which a resource has exactly these settings, also if its topic is removed first."""
+    removed: dict[str, str | None] = dict.fromkeys(image.config(resource_type, name))
     return [
         ConfigRecord(resource_type=int(resource_type), resource_name=name, name=key, value=value)
-        for key, value in sorted({**removed, **changed}.items())
+        for key, value in sorted({**removed, **values}.items())
     ]
 
 

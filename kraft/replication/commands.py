@@ -95,8 +95,8 @@ class ControllerCommands:
     controller_epoch: int = 0
     features_epoch: int = UNKNOWN_FEATURES_EPOCH
     """The version of /feature in ZooKeeper, while features are enabled (KIP-584)."""
-    _configured: set[UUID] = attrs.Factory(set)
-    """The topics whose settings were read in this registration. Announcements bring later changes."""
+    _configured: dict[str, UUID] = attrs.Factory(dict)
+    """The topics whose settings were read in this registration, with their ids. Announcements bring later changes."""
     _applying: trio.Lock = attrs.Factory(trio.Lock)
     _requests: tuple[trio.MemorySendChannel[_Queued], trio.MemoryReceiveChannel[_Queued]] = attrs.Factory(
         lambda: trio.open_memory_channel[_Queued](0)
@@ -159,15 +159,15 @@ class ControllerCommands:
     async def _update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
         await self._admit(request)
         image = self.replicas.image
-        new = frozenset(new_topics(image, request))
-        configs = await self._configs(each for each in request.topic_states if each.topic_name in new)
+        configs = await self._configs(new_topics(image, request))
         try:
             image, changes = await self._next(chain(records_of(image, request), configs))
         except MetadataError as error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
         await self.coordinators.offsets_deleted(image)
         await self.replicas.show(image, changes)
-        self._configured.difference_update(changes.topics_deleted)
+        for deleted in changes.topics_deleted.values():
+            self._configured.pop(deleted.name, None)
         self.coordinators.apply(LeaderChanges([], []), (each.name for each in changes.topics_deleted.values()))
         if self.controller_id != request.controller_id:
             logger.info("broker %d is the controller, in epoch %d", request.controller_id, request.controller_epoch)
@@ -187,8 +187,8 @@ class ControllerCommands:
         led, topics = LeaderChanges([], []), []
         await self._admit(request)
         image = self.replicas.image
-        unknown = [topic for topic in request.topic_states if image.topic(topic.topic_name) is None]
-        await self.replicas.show(*await self._next(await self._configs(unknown)))
+        new = [topic for topic in request.topic_states if image.topic_ids.get(topic.topic_name) != topic.topic_id]
+        await self.replicas.show(*await self._next(await self._configs(new)))
         slices = Slices(_PARTITIONS_IN_A_ROW)
         for topic in request.topic_states:
             errors, states = [], topic.partition_states
@@ -232,9 +232,9 @@ class ControllerCommands:
     async def set_config(self, resource_type: ResourceType, name: str, values: Config) -> None:
         """Take the settings of a topic or a broker, which changed in ZooKeeper."""
         async with self._applying:
-            records = config_records(self.replicas.image, resource_type, name, values)
-            if records:
-                await self.replicas.show(*await self._next(records))
+            image = self.replicas.image
+            if values != image.config(resource_type, name):
+                await self.replicas.show(*await self._next(config_records(image, resource_type, name, values)))
 
     # Parts of them.
 
@@ -277,15 +277,21 @@ class ControllerCommands:
         self.controller_epoch = request.controller_epoch
 
     async def _configs(self, topics: Iterable[LeaderAndIsrTopicState | UpdateMetadataTopicState]) -> Sequence[Message]:
-        """Read the settings of topics whose settings are not known. ZooKeeper may be gone, and most requests need
-        nothing of it: the UpdateMetadata of a hosted topic follows its LeaderAndIsr.
+        """Return the settings of topics that the image does not have, as records.
+
+        Those that are known are not read. ZooKeeper may be gone, and most requests need nothing of it: the
+        UpdateMetadata of a hosted topic follows its LeaderAndIsr. If it removes an earlier topic of the name, it
+        removes the settings, too, and they are set again.
         """
-        unread = {topic.topic_id: topic.topic_name for topic in topics if topic.topic_id not in self._configured}
-        if not unread:
-            return []
-        found = await self.topic_configs(list(unread.values()))
-        self._configured.update(unread)
-        image = self.replicas.image
+        image, found, unread = self.replicas.image, dict[str, Config](), dict[str, UUID]()
+        for topic in topics:
+            if self._configured.get(topic.topic_name) != topic.topic_id:
+                unread[topic.topic_name] = topic.topic_id
+            elif topic.topic_name in image.topic_ids:
+                found[topic.topic_name] = image.config(ResourceType.TOPIC, topic.topic_name)
+        if unread:
+            found |= await self.topic_configs(list(unread))
+            self._configured |= unread
         return [
             record
             for name, values in found.items()

@@ -275,6 +275,31 @@ async def test_a_topic_has_its_settings_from_the_first_request_on(broker: Broker
     assert broker.replicas.image.config(ResourceType.TOPIC, TOPIC) == {"retention.ms": "5000"}
 
 
+async def test_a_topic_that_is_created_again_has_its_own_settings(broker: Broker) -> None:
+    """While this broker had no session, the topic was deleted and created again. No request mentions the deletion."""
+    broker.configs[TOPIC] = {"min.insync.replicas": "2", "retention.ms": "5000"}
+    await broker.commands.update_metadata(update_metadata(US, leader=OTHER))
+    broker.commands.registered(BROKER_EPOCH)
+    broker.configs[TOPIC] = {"min.insync.replicas": "2", "cleanup.policy": "compact"}
+    await broker.lead(topic_id=UUID(int=9))
+    assert broker.partition.log.config.cleanup_policy == {"compact"}
+    await broker.commands.update_metadata(update_metadata(US, topic_id=UUID(int=9)))
+    assert broker.config_reads == 2
+    assert broker.replicas.image.config(ResourceType.TOPIC, TOPIC) == broker.configs[TOPIC]
+    assert (broker.partition.log.config.cleanup_policy, broker.partition.log.config.min_insync_replicas) == (
+        {"compact"},
+        2,
+    )
+
+
+async def test_a_topic_that_is_created_again_with_equal_settings_keeps_them(broker: Broker) -> None:
+    """The removal of the earlier topic removes its settings, in the same request."""
+    broker.configs[TOPIC] = {"min.insync.replicas": "2"}
+    await broker.commands.update_metadata(update_metadata(US))
+    await broker.commands.update_metadata(update_metadata(US, topic_id=UUID(int=9)))
+    assert broker.replicas.image.config(ResourceType.TOPIC, TOPIC) == broker.configs[TOPIC]
+
+
 async def test_the_settings_of_all_new_topics_are_read_at_once_and_of_known_ones_never(broker: Broker) -> None:
     """ZooKeeper is far away, and may be gone: a request without new topics does not wait for it."""
     request = update_metadata(US)
