@@ -83,17 +83,15 @@ class LegacyCluster:
         return tuple(each for each in replicas if self.is_online(each, partition))
 
     def is_led(self, partition: TopicPartition) -> bool:
-        """Whether the partition has a leader that is online. A new partition has none."""
+        """Whether the partition has a leader that is online; it may be in controlled shutdown. A new one has none."""
         state = self.states.get(partition)
-        return state is not None and self.is_online(state.leader, partition)
+        if state is None or state.leader not in self.brokers:
+            return False
+        return partition not in self.offline_replicas.get(state.leader, ())
 
     def offline_partitions(self) -> int:
         """The partitions that have no leader, or one that is offline. Topics that are being deleted do not count."""
-        return sum(
-            topic not in self.deletions
-            and (state.leader not in self.brokers or (topic, index) in self.offline_replicas.get(state.leader, ()))
-            for (topic, index), state in self.states.items()
-        )
+        return sum(each[0] not in self.deletions and not self.is_led(each) for each in self.states)
 
     def not_preferred(self) -> int:
         """The partitions that another replica leads than the first one. Topics that are being deleted do not count."""

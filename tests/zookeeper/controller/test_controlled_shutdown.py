@@ -5,6 +5,8 @@ from __future__ import annotations
 from kraft.messages.controlled_shutdown_request import ControlledShutdownRequest
 from kraft.messages.stop_replica_request import StopReplicaRequest
 from kraft.wire.errors import ErrorCode
+from kraft.zookeeper.operations import ZnodeChanged
+from kraft.zookeeper.znodes.cluster import config_path, encode_config
 from tests.support.legacy_cluster import LegacyClusterModel
 
 
@@ -47,6 +49,23 @@ def test_a_broker_in_controlled_shutdown_gets_no_leadership_until_it_starts_agai
     cluster.start(3)
     cluster.create_topic("newer", (3, 1))
     assert cluster.state("newer").leader == 3
+
+
+def test_a_leader_in_controlled_shutdown_leads_until_another_replica_is_in_sync() -> None:
+    """PartitionStateMachine.triggerOnlinePartitionStateChange: only partitions that are new or offline get a leader. An
+    unclean one would lose the records of a leader that is alive, and waits for a follower that catches up.
+    """
+    cluster = running()
+    cluster.tree.put(config_path("topics", "t"), encode_config({"unclean.leader.election.enable": "true"}))
+    cluster.stop(2)
+    cluster.request(ControlledShutdownRequest(broker_id=3, broker_epoch=cluster.epoch(3)), 3)
+    before = cluster.state("t", 0)
+    assert (before.leader, before.isr) == (3, (3,))
+    cluster.start(2)
+    cluster.step(cluster.controller, ZnodeChanged(config_path("topics", "t")))
+    assert (cluster.state("t", 0).leader, cluster.unclean_elections) == (3, 0)
+    cluster.stop(3)
+    assert (cluster.state("t", 0).leader, cluster.unclean_elections) == (2, 2)
 
 
 def test_a_former_incarnation_and_an_unknown_broker_are_refused() -> None:
