@@ -25,7 +25,7 @@ from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.zookeeper.controller import elections
 from kraft.zookeeper.controller.active import MAX_ATTEMPTS, ActiveController, shown
 from kraft.zookeeper.controller.deletion import resume_deletions
-from kraft.zookeeper.controller.effects import Steps
+from kraft.zookeeper.controller.effects import PAUSE, Steps
 from kraft.zookeeper.controller.partitions import elect
 from kraft.zookeeper.controller.topics import fits, topic_changed, write_topic
 from kraft.zookeeper.operations import Delete, Set, Znode
@@ -33,9 +33,15 @@ from kraft.zookeeper.znodes.admin import REASSIGN_PARTITIONS, TopicPartition, de
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.topics import ReplicaAssignment
 
+_COMPARED_US = 20
+"""The work to see that a partition is on its way to its target already."""
+
 
 def reassign_partitions(active: ActiveController) -> Steps[None]:
-    """Do what a tool of that era wrote to /admin/reassign_partitions. The znode stays until all of it is complete."""
+    """Do what a tool of that era wrote to /admin/reassign_partitions. The znode stays until all of it is complete.
+
+    A partition that is on its way to its target stays so, also if a new replica's broker is down.
+    """
     (node,) = yield from active.read((REASSIGN_PARTITIONS,), watch=True)
     if node is None:
         return
@@ -46,8 +52,12 @@ def reassign_partitions(active: ActiveController) -> Steps[None]:
         targets = {}
     open_targets = {}
     for partition, target in targets.items():
+        if active.spent(_COMPARED_US):
+            yield PAUSE
+        assignment = active.cluster.assignment(partition)
         try:
-            _check_target(active, partition, target)
+            if assignment is None or assignment.reassigned_to(target) != assignment:
+                _check_target(active, partition, target)
             yield from _reassign(active, partition, target)
         except KafkaError as error:
             active.note(f"{shown(partition)} is not reassigned to {target}: {error.message}")
@@ -73,7 +83,7 @@ def alter_reassignments(
             targets[partition] = _target(active, partition, replicas)
         except KafkaError as error:
             refused[partition] = error.anew()
-    yield from _take_over(active, targets)
+    yield from _remove(active, targets)
     for partition, target in targets.items():
         try:
             yield from _reassign(active, partition, target)
@@ -119,30 +129,30 @@ def list_reassignments(
 
 def complete_reassignments(active: ActiveController, partitions: Iterable[TopicPartition]) -> Steps[None]:
     """Complete the reassignment of each of these partitions whose target replicas are all in sync."""
-    completed = False
+    completed = set()
     for partition in partitions:
         assignment = active.cluster.assignment(partition)
-        if assignment is not None and assignment.is_reassigned and _is_complete(active, partition, assignment):
-            yield from _complete(active, partition, assignment)
-            completed = True
+        if assignment is None or not assignment.is_reassigned or not _is_complete(active, partition, assignment):
+            continue
+        if (yield from _complete(active, partition, assignment)):
+            completed.add(partition)
     if completed:
-        yield from reassign_partitions(active)
+        yield from _remove(active, completed)
         yield from resume_deletions(active)
 
 
 def resume_reassignments(active: ActiveController) -> Steps[None]:
     """Go on with reassignments that a former controller, or an earlier incarnation of a broker, left open."""
-    for partition in (yield from active.partitions(lambda _, each: each.is_reassigned)):
+    reassigned = yield from active.partitions(lambda _, each: each.is_reassigned)
+    for partition in reassigned:
         assignment = active.cluster.assignment(partition)
-        if assignment is not None and partition in active.cluster.states:
-            if _is_complete(active, partition, assignment):
-                yield from _complete(active, partition, assignment)
-            else:
-                yield from _send_assignment(active, partition, assignment)
+        if assignment is not None and not _is_complete(active, partition, assignment):
+            yield from _send_assignment(active, partition, assignment)
+    yield from complete_reassignments(active, reassigned)
 
 
-def _take_over(active: ActiveController, partitions: Collection[TopicPartition]) -> Steps[None]:
-    """Remove these partitions from the znode: the API has newer targets for them."""
+def _remove(active: ActiveController, partitions: Collection[TopicPartition]) -> Steps[None]:
+    """Remove these partitions from the znode: they are complete, or the API has newer targets for them."""
     (node,) = yield from active.read((REASSIGN_PARTITIONS,), watch=True)
     try:
         targets = {} if node is None else decode_reassignment(node.data)
@@ -215,10 +225,10 @@ def _written(
         if topic is None or current is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
         wanted = current.reassigned_to(target)
-        if not fits(topic.topic_id, {**topic.partitions, index: wanted}):
-            raise KafkaError(ErrorCode.POLICY_VIOLATION, "The topic is larger than ZooKeeper accepts.")
         if wanted == current:
             return current, wanted
+        if not fits(topic.topic_id, {**topic.partitions, index: wanted}):
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, "The topic is larger than ZooKeeper accepts.")
         topic.partitions[index] = wanted
         if (yield from write_topic(active, name)):
             return current, wanted
@@ -228,35 +238,41 @@ def _written(
 
 
 def _is_complete(active: ActiveController, partition: TopicPartition, assignment: ReplicaAssignment) -> bool:
-    return set(assignment.target) <= set(active.cluster.states[partition].isr)
+    state = active.cluster.states.get(partition)
+    return state is not None and set(assignment.target) <= set(state.isr)
 
 
 def _send_assignment(active: ActiveController, partition: TopicPartition, assignment: ReplicaAssignment) -> Steps[None]:
     """A higher leader epoch makes every replica take the assignment, and new replicas fetch.
 
-    The leader may be a replica that a former target had added, and that is stopped now.
+    The leader may be a replica that a former target had added, and that is stopped now. No replica learns of it while
+    the state is not known.
     """
     yield from active.change((partition,), elections.assigned)
-    yield from active.send_leader_and_isr(assignment.origin, partition)
-    yield from active.send_leader_and_isr(assignment.adding, partition, is_new=True)
+    if partition in active.cluster.states:
+        yield from active.send_leader_and_isr(assignment.origin, partition)
+        yield from active.send_leader_and_isr(assignment.adding, partition, is_new=True)
 
 
-def _complete(active: ActiveController, partition: TopicPartition, assignment: ReplicaAssignment) -> Steps[None]:
+def _complete(active: ActiveController, partition: TopicPartition, assignment: ReplicaAssignment) -> Steps[bool]:
     """Lead with a target replica, stop the others, and only then write the target as the assignment.
 
-    The leader epoch rises for the leader, and for each replica that leaves the ISR.
+    The leader epoch rises for the leader, and for each replica that leaves the ISR. Return False if the reassignment
+    stays open.
     """
     changed = yield from active.change((partition,), elections.reassigned)
     if not changed:
         active.note(f"no target replica of {shown(partition)} can lead, so its reassignment stays open")
-        return
+        return False
     topic = active.cluster.topics[partition[0]]
     topic.partitions[partition[1]] = ReplicaAssignment(assignment.target)
     yield from active.send_leader_and_isr(assignment.target, partition)
     yield from _stop_replicas(active, partition, assignment.removing)
-    if not (yield from write_topic(active, partition[0])):
-        # The znode still has ORS + TRS. The change is reported, and completed again then.
-        topic.partitions[partition[1]] = assignment
+    if (yield from write_topic(active, partition[0])):
+        return True
+    # The znode still has ORS + TRS. The change is reported, and completed again then.
+    topic.partitions[partition[1]] = assignment
+    return False
 
 
 def _stop_replicas(active: ActiveController, partition: TopicPartition, replicas: Sequence[int]) -> Steps[None]:

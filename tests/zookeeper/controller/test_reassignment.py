@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import attrs
 import pytest
 
 from kraft.messages.alter_partition_reassignments_request import (
@@ -16,11 +17,21 @@ from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
 from kraft.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from kraft.messages.stop_replica_request import StopReplicaRequest
 from kraft.wire.errors import ErrorCode
-from kraft.zookeeper.controller import topics
-from kraft.zookeeper.controller.effects import ApiRequest, OperationsPerformed
-from kraft.zookeeper.operations import Create, Multi
+from kraft.zookeeper.controller import reassignment, topics
+from kraft.zookeeper.controller.active import SLICE_US
+from kraft.zookeeper.controller.core import LegacyController
+from kraft.zookeeper.controller.effects import PAUSE, ApiRequest, LegacyEffects, LegacyEvent, OperationsPerformed
+from kraft.zookeeper.operations import ANY_VERSION, Create, Multi, Set
 from kraft.zookeeper.znodes.admin import REASSIGN_PARTITIONS, decode_reassignment, encode_reassignment
-from kraft.zookeeper.znodes.topics import ReplicaAssignment, TopicAssignment, decode_topic, encode_topic, topic_path
+from kraft.zookeeper.znodes.topics import (
+    ReplicaAssignment,
+    TopicAssignment,
+    decode_topic,
+    encode_state,
+    encode_topic,
+    state_path,
+    topic_path,
+)
 from tests.support.legacy_cluster import LegacyClusterModel
 from tests.zookeeper.controller.test_alter_partition import propose
 
@@ -184,7 +195,7 @@ def test_a_topic_is_not_deleted_while_it_is_reassigned() -> None:
 @pytest.mark.parametrize("wanted", [[4, 1], None])
 def test_the_api_takes_a_partition_over_from_the_znode(wanted: list[int] | None) -> None:
     """KafkaController: "The latest reassignment (whether by API or through zk) always takes precedence, so remove from
-    active zk reassignment". The end of another reassignment reads the znode again."""
+    active zk reassignment"."""
     cluster = running()
     cluster.create_topic("u", (1, 2))
     targets = {("t", 0): (3, 1), ("u", 0): (3, 1)}
@@ -197,6 +208,88 @@ def test_the_api_takes_a_partition_over_from_the_znode(wanted: list[int] | None)
     assert REASSIGN_PARTITIONS not in cluster.tree.znodes
     assert assigned(cluster) == before
     assert before.adding == ((4,) if wanted else ())
+
+
+def begun_by_a_tool(*topics: str) -> LegacyClusterModel:
+    """Each of the topics, which are new, is on its way from brokers 1 and 2 to brokers 1 and 3."""
+    cluster = LegacyClusterModel(4)
+    cluster.start(4, 1, 2, 3)
+    for topic in topics:
+        cluster.create_topic(topic, (1, 2))
+    targets = {(topic, 0): (1, 3) for topic in topics}
+    cluster.tree.perform(None, Create(REASSIGN_PARTITIONS, encode_reassignment(targets)))
+    cluster.settle()
+    assert decode_reassignment(cluster.tree.data(REASSIGN_PARTITIONS)) == targets
+    return cluster
+
+
+def test_the_end_of_one_reassignment_decides_on_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """onPartitionReassignment, B7: "update the /admin/reassign_partitions path in ZK to remove this partition from it".
+    The others are as they were, so no topic is encoded, and the look at many of them pauses."""
+    topics_of_tool = [f"t{number}" for number in range(30)]
+    cluster = begun_by_a_tool("t", *topics_of_tool)
+    encoded, pauses, step = list[UUID](), 0, LegacyController.step
+
+    def note(topic_id: UUID, partitions: object) -> bool:
+        encoded.append(topic_id)
+        return True
+
+    def count(core: LegacyController, now: float, event: LegacyEvent) -> LegacyEffects:
+        nonlocal pauses
+        effects = step(core, now, event)
+        pauses += effects.operations == PAUSE
+        return effects
+
+    monkeypatch.setattr(reassignment, "fits", note)
+    monkeypatch.setattr(reassignment, "_COMPARED_US", SLICE_US // 10)
+    monkeypatch.setattr(LegacyController, "step", count)
+    propose(cluster, 1, 2, 3)
+    assert assigned(cluster) == ReplicaAssignment((1, 3))
+    assert set(decode_reassignment(cluster.tree.data(REASSIGN_PARTITIONS))) == {(topic, 0) for topic in topics_of_tool}
+    assert not encoded
+    assert pauses >= 2
+
+
+def test_a_new_controller_keeps_a_reassignment_whose_new_replica_is_down() -> None:
+    """KafkaController.processZkPartitionReassignment: only a partition whose reassignment failed leaves the znode."""
+    cluster = begun_by_a_tool("t")
+    cluster.stop(3)
+    cluster.stop(4)
+    assert decode_reassignment(cluster.tree.data(REASSIGN_PARTITIONS)) == {("t", 0): (1, 3)}
+    assert assigned(cluster).adding == (3,)
+    cluster.start(3)
+    propose(cluster, 1, 2, 3)
+    assert REASSIGN_PARTITIONS not in cluster.tree.znodes
+
+
+def test_a_reassignment_that_a_start_completes_leaves_the_znode() -> None:
+    """The leader, of a version without AlterPartition, wrote the ISR, and the controller sees it with its own write."""
+    cluster = begun_by_a_tool("t")
+    grown = encode_state(attrs.evolve(cluster.state("t"), isr=(1, 2, 3)))
+    cluster.tree.perform(None, Set(state_path("t", 0), grown, ANY_VERSION))
+    cluster.stop(2)
+    assert assigned(cluster).is_reassigned
+    cluster.start(2)
+    assert assigned(cluster) == ReplicaAssignment((1, 3))
+    assert REASSIGN_PARTITIONS not in cluster.tree.znodes
+
+
+@pytest.mark.parametrize("wanted", [None, [1, 4]])
+def test_a_reassignment_without_a_known_state_waits(wanted: list[int] | None) -> None:
+    """The state is left alone, because a controller with a higher epoch wrote it."""
+    cluster = running()
+    reassign(cluster, [1, 3])
+    other = encode_state(attrs.evolve(cluster.state("t"), controller_epoch=99))
+    cluster.tree.perform(None, Set(state_path("t", 0), other, ANY_VERSION))
+    cluster.stop(1)
+    znode = cluster.tree.znodes[topic_path("t")]
+    cluster.tree.perform(None, Set(topic_path("t"), znode.data, znode.version))
+    cluster.settle()
+    assert assigned(cluster).adding == (3,)
+    cluster.start(1)
+    assert reassign(cluster, wanted) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if wanted else ErrorCode.NONE)
+    cluster.create_topic("u", (2,))
+    assert cluster.state("u").leader == 2
 
 
 def test_a_refused_reassignment_leaves_the_znode() -> None:
