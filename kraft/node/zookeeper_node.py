@@ -35,7 +35,7 @@ from kraft.config.broker import NodeConfig
 from kraft.config.listeners import Endpoint
 from kraft.config.throttle_settings import LEADER_RATE, MOVE_RATE
 from kraft.config.topic import log_config
-from kraft.control.controller_channel import ControllerChannel
+from kraft.control.controller_channel import DEFAULT_TIMEOUT_MS, ControllerChannel
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.lazy_coordinators import LazyCoordinators
 from kraft.coordination.producer_ids import ProducerIds
@@ -157,6 +157,7 @@ class ZooKeeperNode:
             async with trio.open_nursery() as tasks:
                 tasks.start_soon(broker.commands.run, name="controller's requests")
                 tasks.start_soon(broker.channel.run, name="controller channel")
+                tasks.start_soon(broker.auto_topics.channel.run, name="channel of created topics")
                 start_broker(tasks, broker)
                 start_replication(tasks, config, self.world, replicas, broker.channel, self.registry, self.stopping)
                 await self._serve_requests(outer, sessions, broker, log, task_status)
@@ -265,6 +266,8 @@ class ZooKeeperNode:
         commands = ControllerCommands(replicas, coordinators, configs.topics)
         address = self._address(replicas)
         channel = ControllerChannel(commands, address.for_requests, None, connect=address.connect)
+        # The controller responds to CreateTopics once each partition has a leader, and to later requests after that.
+        channel_of_creations = channel.separate(attempt_timeout_ms=DEFAULT_TIMEOUT_MS)
         producer_ids = ProducerIds(channel, replicas)
         slots = config.network.max_incremental_fetch_session_cache_slots
         move_throttle = replication_throttle(config, replicas, MOVE_RATE)
@@ -278,7 +281,7 @@ class ZooKeeperNode:
             catch_up=_never_behind,
             producer_ids=producer_ids,
             fetch_sessions=FetchSessionCache(slots, lambda: world.random.randrange(1, 2**31)),
-            auto_topics=AutoTopicCreation(config, channel, trio.lowlevel.checkpoint),
+            auto_topics=AutoTopicCreation(config, channel_of_creations, trio.lowlevel.checkpoint),
             moves=DirectoryMoves(replicas, channel.request, move_throttle),
             leader_throttle=replication_throttle(config, replicas, LEADER_RATE),
             commands=commands,

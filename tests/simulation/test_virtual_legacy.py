@@ -11,6 +11,8 @@ import trio
 
 from kraft.api import metadata
 from kraft.client.cluster import open_cluster
+from kraft.messages.alter_partition_request import AlterPartitionRequest
+from kraft.messages.controlled_shutdown_request import ControlledShutdownRequest
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.metadata_response import MetadataResponse
@@ -24,7 +26,8 @@ from kraft.rpc.trace import RequestCompleted
 from kraft.simulation import virtual_time
 from kraft.simulation.virtual_cluster import Costs
 from kraft.wire.errors import ErrorCode
-from kraft.zookeeper.znodes.topics import decode_state, state_path
+from kraft.zookeeper.znodes.brokers import broker_path
+from kraft.zookeeper.znodes.topics import decode_state, state_path, topic_path
 from tests.simulation.virtual_brokers import batch_of, produce
 from tests.simulation.virtual_legacy import (
     CONTROL_PLANE_METRICS,
@@ -119,6 +122,7 @@ async def _busy(directory: Path) -> dict[str, float]:
             async with connect("node-1", DATA_PORT, "load", timeout_s=1000, dial=dial) as connection:
                 await connection.request(MetadataRequest(topics=[]), 9)
 
+        await trio.sleep(1)  # the broker has connected to its own control plane
         async with trio.open_nursery() as clients:
             for _ in range(30):
                 clients.start_soon(load)
@@ -265,3 +269,27 @@ def test_the_controllers_broker_says_what_becomes_of_a_topic_that_it_creates(
     if code == "LEADER_NOT_AVAILABLE":
         monkeypatch.setattr(metadata, "CREATION_WAIT_S", 0)
     assert virtual_time.run(_automatic, tmp_path, node_id, replication_factor) == ErrorCode[code]
+
+
+async def _proposal_beside_a_creation(directory: Path) -> bool:
+    """Create a topic while broker 2 shuts down, which gets no leaderships. Return whether the controller responds to
+    AlterPartition meanwhile.
+    """
+    async with legacy_brokers(directory, count=2, num_partitions="2") as cluster:
+        node, tree = cluster.nodes[1].running, cluster.zookeeper.tree
+        assert node.broker is not None
+        shutdown = ControlledShutdownRequest(broker_id=2, broker_epoch=tree.znodes[broker_path(2)].created_zxid)
+        assert (await node.controller.answer(shutdown, 3)).error_code == ErrorCode.NONE
+        creation = node.broker.auto_topics.create(["new"])
+        await until("the topic is created", lambda: topic_path("new") in tree.znodes)
+        proposal = AlterPartitionRequest(broker_id=1, broker_epoch=node.broker.replicas.broker_epoch)
+        with trio.move_on_after(10):
+            await node.broker.channel.request(proposal, 3)
+            return creation is not None and not creation.answered.is_set()
+    return False
+
+
+def test_isr_changes_do_not_wait_for_the_leaders_of_a_topic_that_is_created(tmp_path: Path) -> None:
+    """KafkaServer has a NodeToControllerChannelManager for AlterPartition alone. The response to CreateTopics comes
+    after 30 s if a partition gets no leader, and a connection has its responses in order."""
+    assert virtual_time.run(_proposal_beside_a_creation, tmp_path)
