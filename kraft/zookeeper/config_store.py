@@ -47,7 +47,7 @@ from kraft.zookeeper.znodes.cluster import (
     encode_config,
 )
 from kraft.zookeeper.znodes.controllers import CONTROLLER, CONTROLLER_EPOCH, decode_controller
-from kraft.zookeeper.znodes.fields import MalformedZnode
+from kraft.zookeeper.znodes.fields import MAX_ZNODE_BYTES, MalformedZnode
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGE_PREFIX, CONFIG_CHANGES, encode_config_change
 
 logger = logging.getLogger("kraft.zookeeper")
@@ -107,8 +107,8 @@ class ConfigStore:
         ``change`` is called again if the settings have changed meanwhile. An error that it raises is raised here.
 
         Raises:
-            KafkaError: NOT_CONTROLLER if a KRaft controller has the settings; UNKNOWN_SERVER_ERROR if ZooKeeper
-                refuses the change.
+            KafkaError: NOT_CONTROLLER if a KRaft controller has the settings; POLICY_VIOLATION if they are too large
+                for ZooKeeper; UNKNOWN_SERVER_ERROR if ZooKeeper refuses the change.
         """
         while True:
             with contextlib.suppress(SessionLost):  # perhaps the change was made; to make it again does no harm
@@ -122,12 +122,13 @@ class ConfigStore:
         # The epoch first: a controller that is elected after this read fails the check, and an earlier one is seen.
         reads = Get(CONTROLLER_EPOCH), Get(CONTROLLER), Get(path)
         epoch, controller, node = await self.zookeeper.perform(reads)
-        after = change(_settings(entity, node))
+        data = encode_config(change(_settings(entity, node)))
+        if len(data) > MAX_ZNODE_BYTES:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, "The settings are larger than ZooKeeper accepts.")
         if validate_only:
             return True
         if not isinstance(epoch, Znode) or not isinstance(controller, Znode) or _kraft_epoch(controller) is None:
             return False
-        data = encode_config(after)
         write = Set(path, data, node.version) if isinstance(node, Znode) else Create(path, data)
         announced = encode_config_change("/".join(entity))
         announcement = Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", announced, sequence=True)

@@ -97,6 +97,18 @@ async def test_a_validated_change_writes_nothing() -> None:
     assert PATH not in zookeeper.tree.znodes
 
 
+@pytest.mark.parametrize("validate_only", [False, True])
+async def test_settings_that_zookeeper_refuses_are_not_sent(validate_only: bool) -> None:
+    """A request of more than jute.maxbuffer ends the connection, so it would be repeated until its time is over."""
+    zookeeper = MemoryZooKeeper()
+    replicas = ",".join(f"{index}:1" for index in range(150_000))
+    settings = {"follower.replication.throttled.replicas": replicas}
+    with pytest.raises(KafkaError) as refused:
+        await ConfigStore(zookeeper).change(TOPIC, lambda before: settings, validate_only=validate_only)
+    assert refused.value.code is ErrorCode.POLICY_VIOLATION
+    assert not any(isinstance(each, Multi) for each in zookeeper.performed)
+
+
 async def test_what_a_broker_cannot_use_has_no_effect_on_the_rest(caplog: pytest.LogCaptureFixture) -> None:
     """DynamicBrokerConfig.removeInvalidConfigs and nonDynamicConfigs: each has a line, and none stops the broker."""
     zookeeper, broker = MemoryZooKeeper(), ("brokers", "1")
