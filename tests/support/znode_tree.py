@@ -65,6 +65,10 @@ class ZnodeTree:
     def data(self, path: str) -> bytes:
         return self.znodes[path].data
 
+    def watches(self) -> set[tuple[object, str]]:
+        """The watches that have not fired, as (session, path)."""
+        return self._data_watches | self._child_watches
+
     def perform(self, session: object, operation: Operation) -> Result:
         match operation:
             case Get(path, watch):

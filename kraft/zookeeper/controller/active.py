@@ -178,9 +178,9 @@ class ActiveController:
             nodes += [each if isinstance(each, Znode) else None for each in results]
         return nodes
 
-    def children(self, path: str) -> Steps[tuple[str, ...]]:
-        """List and watch the children of a znode; none of one that does not exist."""
-        (result,) = yield (Children(path, watch=True),)
+    def children(self, path: str, *, watch: bool = True) -> Steps[tuple[str, ...]]:
+        """List the children of a znode; none of one that does not exist."""
+        (result,) = yield (Children(path, watch),)
         return result.names if isinstance(result, ChildNames) else ()
 
     def read_states(self, partitions: Sequence[TopicPartition]) -> Steps[list[TopicPartition]]:

@@ -84,7 +84,7 @@ def _complete(active: ActiveController, topic: str) -> Steps[None]:
 
     A failure ends this, and the topic stays in the deletions: the next event that resumes them tries again.
     """
-    indexes = yield from active.children(partitions_path(topic))
+    indexes = yield from active.children(partitions_path(topic), watch=False)
     paths = [f"{partitions_path(topic)}/{index}{end}" for index in indexes for end in ("/state", "")]
     paths += [partitions_path(topic), topic_path(topic)]
     for each in (paths, [config_path("topics", topic)], [delete_topic_path(topic)]):

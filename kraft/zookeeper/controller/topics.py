@@ -44,9 +44,11 @@ def read_topics(active: ActiveController) -> Steps[list[str]]:
 
 def topic_changed(active: ActiveController, topic: str) -> Steps[None]:
     """Take in the partitions that were added to a topic. Replicas change only through reassignments."""
-    (node,) = yield from active.read((topic_path(topic),), watch=True)
     known = active.cluster.topics.get(topic)
-    if node is None or known is None:
+    if known is None:
+        return  # It was deleted, and a watch of its path would never fire.
+    (node,) = yield from active.read((topic_path(topic),), watch=True)
+    if node is None:
         return  # The list of topics changes too.
     known.version = node.version
     try:

@@ -42,6 +42,13 @@ def test_a_deleted_topic_leaves_nothing_in_zookeeper() -> None:
     assert (cluster.state("t").leader, cluster.state("t").leader_epoch) == (2, 0)
 
 
+def test_a_deleted_topic_leaves_no_watch() -> None:
+    """ZooKeeper and its client keep a watch of a path that does not exist until the session ends."""
+    cluster = running()
+    delete(cluster)
+    assert not [path for _, path in cluster.tree.watches() if path.startswith(topic_path("t"))]
+
+
 def test_brokers_learn_that_the_topic_goes_before_its_replicas_do() -> None:
     """ "send update metadata so that brokers stop serving data for topics to be deleted"."""
     cluster = running()
