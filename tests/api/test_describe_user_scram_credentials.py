@@ -81,9 +81,11 @@ async def test_a_broker_with_zookeeper_reads_the_credentials_there() -> None:
     zookeeper.tree.put(config_path("users", "ann%2Fb%20c"), encode_config(settings))
     zookeeper.tree.put(config_path("users", "quota"), encode_config({"producer_byte_rate": "1"}))
     zookeeper.tree.put(config_path("users", "bad"), encode_config({"SCRAM-SHA-256": "iterations=many"}))
+    zeros = CREDENTIAL.replace("4096", "0" * 5000)
+    zookeeper.tree.put(config_path("users", "zeros"), encode_config({"SCRAM-SHA-256": zeros}))
     ann = (ErrorCode.NONE, {SHA_256: 4096, SHA_512: 8192})
     bad = (ErrorCode.UNKNOWN_SERVER_ERROR, {})
-    assert await in_zookeeper(zookeeper) == {"ann/b c": ann, "bad": bad}
+    assert await in_zookeeper(zookeeper) == {"ann/b c": ann, "bad": bad, "zeros": bad}
     missing, twice = (ErrorCode.RESOURCE_NOT_FOUND, {}), (ErrorCode.DUPLICATE_RESOURCE, {})
     found = await in_zookeeper(zookeeper, "ann/b c", "quota", "..", "", "x", "x")
     assert found == {"ann/b c": ann, "quota": missing, "..": missing, "": missing, "x": twice}

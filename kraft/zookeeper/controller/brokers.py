@@ -12,13 +12,14 @@ from kraft.zookeeper.controller.deletion import forget_requests
 from kraft.zookeeper.controller.effects import Steps
 from kraft.zookeeper.controller.partitions import bring_online, elect
 from kraft.zookeeper.znodes.brokers import BROKER_IDS, broker_path, decode_broker
-from kraft.zookeeper.znodes.fields import MAX_INTEGER, MalformedZnode
+from kraft.zookeeper.znodes.fields import MAX_DIGITS, MAX_INTEGER, MalformedZnode
 
 
 def read_brokers(active: ActiveController) -> Steps[dict[int, LiveBroker]]:
     """Read all registrations. A malformed one is left out, with a note: its broker gets no request."""
     names = yield from active.children(BROKER_IDS)
-    ids = [int(each) for each in names if each.isdecimal() and int(each) <= MAX_INTEGER]
+    numbers = (int(each) for each in names if each.isdecimal() and len(each) <= MAX_DIGITS)
+    ids = [each for each in numbers if each <= MAX_INTEGER]
     nodes = yield from active.read(map(broker_path, ids), watch=True)
     brokers = {}
     for broker_id, node in zip(ids, nodes, strict=True):

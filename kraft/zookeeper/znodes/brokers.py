@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import attrs
 
 from kraft.config.listeners import PLAINTEXT, PROTOCOLS, Endpoint
-from kraft.zookeeper.znodes.fields import Fields, MalformedZnode, decode_object, encode_json
+from kraft.zookeeper.znodes.fields import MAX_DIGITS, Fields, MalformedZnode, decode_object, encode_json
 
 BROKER_IDS = "/brokers/ids"
 FEATURES_VERSION = 5
@@ -89,7 +89,8 @@ def _range(fields: Fields) -> tuple[int, int]:
 def _endpoint(path: str, text: str, protocols: Mapping[str, str]) -> Endpoint:
     name, separator, rest = text.partition("://")
     host, colon, port = rest.rpartition(":")
-    if not separator or not colon or not port.isdecimal() or int(port) > 65535:
+    is_number = port.isdecimal() and len(port) <= MAX_DIGITS
+    if not separator or not colon or not is_number or int(port) > 65535:
         raise MalformedZnode(path, f"{text[:80]!r} is no endpoint")
     if protocols.get(name) not in PROTOCOLS:
         raise MalformedZnode(path, f"no security protocol for the listener {name[:80]!r}")

@@ -15,6 +15,8 @@ MAX_SHOWN = 80
 """Characters of a malformed value that an error shows."""
 MAX_INTEGER, MIN_INTEGER = 2**31 - 1, -(2**31)
 """Kafka reads integers of 32 bits, and its requests have no larger ones. Larger numbers are strings in a znode."""
+MAX_DIGITS = 20
+"""No number of Kafka's has more, and ``int`` raises ValueError for 4,300."""
 MAX_ZNODE_BYTES = 1_000_000
 """ZooKeeper closes the connection after a request of more than 1 MiB (jute.maxbuffer), which has some overhead."""
 
@@ -35,7 +37,7 @@ def encode_json(values: Mapping[str, Any]) -> bytes:
 def decode_integer(path: str, data: bytes | None) -> int:
     """Read a plain decimal number. Raises MalformedZnode."""
     text = (data or b"").decode("ascii", "replace")
-    if not text.removeprefix("-").isdecimal() or len(text) > 20:
+    if not text.removeprefix("-").isdecimal() or len(text) > MAX_DIGITS:
         raise MalformedZnode(path, f"{text[:MAX_SHOWN]!r} is not a number")
     return int(text)
 
@@ -43,7 +45,10 @@ def decode_integer(path: str, data: bytes | None) -> int:
 def decode_object(path: str, data: bytes | None) -> Fields:
     """Read a JSON object. Raises MalformedZnode."""
     try:
-        values = json.loads(data or b"")
+        text = str(data or b"", "utf-8")
+        values = json.loads(text)
+        if "\\u" in text:
+            encode_json(values)  # an escaped half of a surrogate pair is valid JSON, but fits in no request
     except (ValueError, RecursionError) as error:
         raise MalformedZnode(path, f"not JSON: {str(error)[:MAX_SHOWN]}") from None
     return Fields.of(path, "the data", values)

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from kraft.metadata.image import QuotaEntity
 from kraft.zookeeper.znodes.cluster import DEFAULT_ENTITY, Entity, config_path
-from kraft.zookeeper.znodes.fields import MAX_SHOWN, MalformedZnode
+from kraft.zookeeper.znodes.fields import MAX_DIGITS, MAX_INTEGER, MAX_SHOWN, MalformedZnode
 
 USER_ENTITIES, CLIENT_ENTITIES, IP_ENTITIES = "users", "clients", "ips"
 _QUOTA_TYPES: Final = {USER_ENTITIES: "user", CLIENT_ENTITIES: "client-id", IP_ENTITIES: "ip"}
@@ -58,8 +58,9 @@ def scram_iterations(entity: Entity, settings: Mapping[str, str]) -> dict[int, i
         if mechanism in settings:
             parts = dict(part.partition("=")[::2] for part in settings[mechanism].split(","))
             iterations = parts.get("iterations", "")
-            is_number = iterations.isascii() and iterations.isdigit() and int(iterations[:MAX_SHOWN]) < 2**31
-            if parts.keys() != {"salt", "stored_key", "server_key", "iterations"} or not is_number:
+            is_number = iterations.isascii() and iterations.isdigit() and len(iterations) <= MAX_DIGITS
+            is_right = is_number and int(iterations) <= MAX_INTEGER
+            if parts.keys() != {"salt", "stored_key", "server_key", "iterations"} or not is_right:
                 raise MalformedZnode(config_path(*entity), f"the credential for {mechanism} is malformed")
             found[number] = int(iterations)
     return found

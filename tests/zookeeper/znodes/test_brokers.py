@@ -39,6 +39,12 @@ def test_version_5_has_features_and_a_rack_only_if_there_is_one() -> None:
     assert "rack" not in json.loads(encode_broker(BrokerRegistration(7, (EXTERNAL,))))
 
 
+def test_a_rack_may_have_any_character() -> None:
+    """Jackson reads an escaped surrogate pair, as tools in Java write it, as one character."""
+    data = b'{"version":5,"jmx_port":-1,"endpoints":[],"rack":"\\ud83d\\ude80"}'
+    assert decode_broker(4, data).rack == "\U0001f680"
+
+
 def test_older_versions_name_listeners_by_their_protocol() -> None:
     """BrokerIdZNode.decode: versions 2 and 3 have no listener_security_protocol_map."""
     data = (
@@ -70,6 +76,9 @@ def test_older_versions_name_listeners_by_their_protocol() -> None:
         b'{"version":5,"jmx_port":-1,"endpoints":[],"listener_security_protocol_map":{"A":4}}',
         b'{"version":5,"jmx_port":-1,"endpoints":[],"features":{"x":{"min_version":1}}}',
         b'{"version":' + b"9" * 5000 + b"}",
+        b'{"version":5,"jmx_port":-1,"endpoints":["PLAINTEXT://h:' + b"1" * 5000 + b'"]}',
+        b'{"version":5,"jmx_port":-1,"endpoints":[],"rack":"\\ud800"}',
+        b'{"version":5,"jmx_port":-1,"endpoints":[],"rack":"\xed\xa0\x80"}',
     ],
 )
 def test_a_malformed_registration_is_one_clear_error(data: bytes | None) -> None:
