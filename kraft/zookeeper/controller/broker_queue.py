@@ -3,7 +3,8 @@
 A broker has one request in flight (KIP-291, footnote 2). Changes that wait are kept for each partition, so that a newer
 one replaces an older one: a broker that does not respond costs memory only in proportion to the partitions. The
 LeaderAndIsr of a partition goes before its UpdateMetadata, and the deletion of a replica before its next creation. The
-metadata of a deleted topic goes before that of the next topic of its name, in a request of its own.
+metadata of a deleted topic goes before that of the next topic of its name, in a request of its own. A StopReplica waits
+for one UpdateMetadata at most.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class BrokerQueue:
     in_flight: tuple[int, Any] | None = None
     waiting_since: float | None = None
     """The time when the oldest change that waits, or that has just been taken, began to wait."""
-    _deletions: States[StopReplicaPartitionState] = attrs.Factory(dict)
+    _first_stops: States[StopReplicaPartitionState] = attrs.Factory(dict)
+    """Deletions before the next creation of the replica, and what waited when an UpdateMetadata was taken."""
     _live_brokers_first: bool = False
     _former_metadata: States[UpdateMetadataPartitionState] = attrs.Factory(dict)
     """The metadata of deleted topics whose names other topics have by now."""
@@ -66,7 +68,7 @@ class BrokerQueue:
         partition = topic, state.partition_index
         stop = self._stops.pop(partition, None)
         if stop is not None and stop[1].delete_partition:
-            self._deletions[partition] = stop
+            self._first_stops[partition] = stop
             self._leader_and_isr.pop(partition, None)
         waiting = self._leader_and_isr.get(partition)
         if waiting is not None and waiting[1].is_new:
@@ -105,14 +107,14 @@ class BrokerQueue:
         """The number of requests that wait."""
         has_metadata = self._metadata or self._live_brokers
         goes_first = self._former_metadata or self._live_brokers_first
-        waiting = (self._deletions, goes_first, self._leader_and_isr, has_metadata, self._stops)
+        waiting = (self._first_stops, goes_first, self._leader_and_isr, has_metadata, self._stops)
         return sum(1 for each in waiting if each)
 
     def take(self) -> Waiting | None:
         """Remove and return the next request's contents; None if nothing waits."""
-        if self._deletions:
-            deletions, self._deletions = self._deletions, {}
-            return WaitingStopReplica(deletions)
+        if self._first_stops:
+            first, self._first_stops = self._first_stops, {}
+            return WaitingStopReplica(first)
         if self._former_metadata or self._live_brokers_first:
             former, self._former_metadata, self._live_brokers_first = self._former_metadata, {}, False
             return WaitingUpdateMetadata(former)
@@ -121,6 +123,7 @@ class BrokerQueue:
             return WaitingLeaderAndIsr(roles)
         if self._metadata or self._live_brokers:
             metadata, self._metadata, self._metadata_of, self._live_brokers = self._metadata, {}, {}, False
+            self._first_stops, self._stops = self._stops, {}
             return WaitingUpdateMetadata(metadata)
         if self._stops:
             stops, self._stops = self._stops, {}

@@ -54,6 +54,24 @@ def test_a_state_goes_before_its_metadata_and_live_brokers_before_both() -> None
     assert [type(each) for each in kinds] == [WaitingLeaderAndIsr, WaitingUpdateMetadata, WaitingStopReplica]
 
 
+def test_a_stop_waits_for_one_request_of_metadata() -> None:
+    """ControllerChannelManager has a queue, and no request overtakes a StopReplica. Each ISR change of the cluster is
+    metadata for every broker, so a broker of a large cluster always has some to take.
+    """
+    queue = BrokerQueue(1)
+    stop(queue, 1, deletes=True)
+    describe(queue)
+    assert isinstance(queue.take(), WaitingUpdateMetadata)
+    describe(queue)
+    stop(queue, 2)
+    lead(queue, 3)
+    assert queue.requests == 4
+    first, *kinds = everything(queue)
+    assert isinstance(first, WaitingStopReplica)
+    assert [index for _, index in first.states] == [1]
+    assert [type(each) for each in kinds] == [WaitingLeaderAndIsr, WaitingUpdateMetadata, WaitingStopReplica]
+
+
 def test_a_newer_state_replaces_one_that_waits_and_stays_new() -> None:
     """AbstractControllerBrokerRequestBatch: "alreadyNew"; a broker must still create the replica."""
     queue = BrokerQueue(1)
