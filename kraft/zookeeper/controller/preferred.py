@@ -34,15 +34,10 @@ def preferred_election(active: ActiveController) -> Steps[None]:
 
 
 def rebalance(active: ActiveController) -> Steps[None]:
-    """Elect preferred leaders for each broker that lacks more than leader.imbalance.per.broker.percentage of them.
-
-    No leader moves while any partition is reassigned (KafkaController.checkAndTriggerAutoLeaderRebalance).
-    """
+    """Elect preferred leaders for each broker that lacks more than leader.imbalance.per.broker.percentage of them."""
     preferred: Counter[int] = Counter()
     elsewhere_of: dict[int, list[TopicPartition]] = {}
     for partition, assignment in active.cluster.partitions():
-        if assignment.is_reassigned:
-            return
         if assignment.replicas and partition[0] not in active.cluster.deletions:
             first = assignment.replicas[0]
             preferred[first] += 1
