@@ -136,7 +136,7 @@ class Replicas:
     def replica_of(self, topic: str, index: int) -> HostedPartition:
         """Return the partition, if this broker has a replica. Raises as :meth:`leader_of`."""
         partition = self.partitions.get(topic, {}).get(index)
-        if partition is None or partition.state.leader_epoch < 0:  # its log is open, and its metadata is not here yet
+        if partition is None or not partition.is_assigned:
             raise self._not_here(topic, index)
         return partition
 
