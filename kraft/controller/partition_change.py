@@ -2,7 +2,8 @@
 
 A leader comes from the ISR, from active brokers, and from directories that have not failed. The last member of an ISR
 stays in it when it goes, because it has every acknowledged record; the partition then has no leader until it returns. A
-topic with unclean.leader.election.enable gives up that guarantee for a leader.
+topic with unclean.leader.election.enable gives up that guarantee for a leader. An unclean election on request may even
+choose the last member of an ISR after its disk was replaced.
 
 A reassignment (KIP-455) is complete as soon as every target replica is in sync. The change that makes it so completes
 it in the same record.
@@ -29,8 +30,8 @@ class Election(Enum):
 
     PREFERRED = "the first replica if it can lead"
     ONLINE = "the present leader if it can lead, else the first replica that can"
-    UNCLEAN = "as ONLINE, but rather a replica that is out of sync than none"
-    CONFIGURED = "UNCLEAN where the topic allows it, else ONLINE"
+    UNCLEAN = "as ONLINE, but rather a replica that is out of sync, or whose directory is gone, than none"
+    CONFIGURED = "as ONLINE, but rather a replica that is out of sync than none where the topic allows it"
 
 
 @attrs.frozen
@@ -96,6 +97,9 @@ def partition_change(
     leader = _choose(partition, target, election, able)
     if leader == NO_LEADER and _may_be_unclean(context, topic, election):
         leader = next(filter(able, target.replicas), NO_LEADER)
+        if leader == NO_LEADER and election is Election.UNCLEAN:
+            # The directory may have been on a replaced disk. The broker does not report an empty log in the ISR.
+            leader = next(filter(context.active.__contains__, target.isr), NO_LEADER)
         if leader != NO_LEADER:
             target = attrs.evolve(target, isr=(leader,), leader_recovery_state=RECOVERING).completed()
     changes = _differences(context, partition, target, leader)

@@ -21,10 +21,9 @@ from kraft.messages.assign_replicas_to_dirs_request import (
     PartitionData,
     TopicData,
 )
-from kraft.replication.partition import PARTITIONS_AT_ONCE, HostedPartition
+from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.slices import Slices
 
 logger = logging.getLogger("kraft.replicas")
 
@@ -43,7 +42,6 @@ class DirectoryReports:
 
     async def run(self) -> None:
         """Report directories, each until the controller has it."""
-        await self._find_unreported()
         pause_s = _FIRST_PAUSE_S
         while True:
             await self.replicas.directory_noted.wait()
@@ -56,16 +54,6 @@ class DirectoryReports:
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             if not self.replicas.unreported:
                 self.replicas.directory_noted = trio.Event()
-
-    async def _find_unreported(self) -> None:
-        """Find the replicas that were not reported before a stop. One without records may be a new log in the place of
-        one that is missing: the controller must not elect it.
-        """
-        slices = Slices(PARTITIONS_AT_ONCE)
-        for partition in list(self.replicas.all()):
-            await slices.spend()
-            if partition.log.log_end_offset and self.replicas.holds(partition):
-                self.replicas.check_directory(partition)
 
     def _directory_id(self, partition: HostedPartition) -> UUID:
         return self.replicas.opener.directory_of(partition.log).directory_id

@@ -27,7 +27,7 @@ from kraft.broker.leadership import Conditions, Proposal
 from kraft.config.setting import one_line, usable
 from kraft.config.topic import TOPIC_CONFIGS, TOPIC_DEFAULT_CONFIGS, LogConfig, log_config
 from kraft.metadata.delta import Changes
-from kraft.metadata.image import Image, ResourceType, Topic
+from kraft.metadata.image import DIRECTORY_MIGRATING, DIRECTORY_UNASSIGNED, Image, ResourceType, Topic
 from kraft.metadata.levels import DIRECTORIES
 from kraft.metadata.partitions import NO_LEADER, Partition, Partitions
 from kraft.replication.checkpoints import CheckpointFiles, Checkpoints
@@ -42,7 +42,7 @@ from kraft.storage.log import Log
 from kraft.storage.partition_metadata import read_topic_id
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC, is_internal
-from kraft.wire.uuids import ZERO_UUID
+from kraft.wire.uuids import ZERO_UUID, uuid_to_text
 from kraft.world.slices import Slices
 from kraft.world.world import World
 
@@ -270,7 +270,6 @@ class Replicas:
             if log is None:
                 log = self.opener.create(topic, index, self._config_of(topic.name))
             partition = self._host(topic, index, state, log)
-            self.check_directory(partition)
         elif partition.topic_id == ZERO_UUID:  # a log from before topic ids
             partition.topic_id = topic.id
             partition.log.assign_topic_id(topic.id)
@@ -300,11 +299,28 @@ class Replicas:
             self.unreported[partition] = None
             self.directory_noted.set()
 
-    def check_directory(self, partition: HostedPartition) -> None:
-        """Have the directory of a replica reported, unless the image has it."""
-        directory = self.opener.directory_of(partition.log)
-        if self._has_reports and partition.state.directory(self.node_id) != directory.directory_id:
+    def _check_directory(self, partition: HostedPartition) -> None:
+        """Have the directory of a replica reported, unless the image has it.
+
+        The last member of an ISR may have an empty log in the place of one that is missing. The controller must not
+        elect it, except in an unclean election. Any other replica has caught up before it is in the ISR.
+        """
+        if not self._has_reports:
+            return
+        state, own = partition.state, self.opener.directory_of(partition.log).directory_id
+        known = state.directory(self.node_id)
+        if known == own:
+            return
+        is_new = not partition.log.log_end_offset and not partition.is_leader
+        if is_new and self.node_id in state.isr and known not in self._directories_here():
+            what = "%s: empty, but in sync in the missing directory %s: only an unclean election makes it the leader"
+            logger.warning(what, partition.name, uuid_to_text(known))
+        else:
             self.note_directory(partition)
+
+    def _directories_here(self) -> set[UUID]:
+        """The directories of the metadata in which the controller takes a replica of this broker for online."""
+        return {DIRECTORY_UNASSIGNED, DIRECTORY_MIGRATING, *(each.directory_id for each in self.directories)}
 
     def announce(self) -> None:
         """Wake the fetchers: the partitions that this broker follows, or their leaders, may have changed."""
@@ -464,6 +480,8 @@ class Replicas:
             result.gained.append(partition)
         elif led and not partition.is_leader:
             result.lost.append(partition)
+        if self._has_roles:
+            self._check_directory(partition)
 
     def _conditions(self, partition: HostedPartition) -> Conditions:
         min_isr = partition.log.config.min_insync_replicas

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -66,3 +67,34 @@ def test_an_unknown_kind_of_election(kind: int) -> None:
     response = ask(ToyCluster(), kind, 0)
     assert response.error_code == ErrorCode.INVALID_REQUEST
     assert response.replica_election_results[0].partition_result[0].error_code == ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("unclean", ["false", "true"])
+def test_an_unclean_leader_on_a_replaced_disk(unclean: str) -> None:
+    """``Replicas._check_directory``: a broker does not report an empty log of the last member of an ISR. Otherwise no
+    election would bring back a partition with one replica whose disk was replaced.
+    """
+    toy = ToyCluster()
+    toy.start(1)
+    toy.create(assignment={0: [1]}, configs={"unclean.leader.election.enable": unclean})
+    toy.pass_time(10)
+    toy.start(1, incarnation=1, log_dirs=[UUID(int=5_000)])
+    toy.pass_time(5, alive=(1,))
+    assert toy.partition().leader == NO_LEADER, "the setting does not choose a directory that may have failed"
+    assert elect(toy, UNCLEAN) == {0: ErrorCode.NONE}
+    partition = toy.partition()
+    assert (partition.leader, partition.isr, partition.leader_recovery_state) == (1, (1,), 1)
+
+
+def test_an_unclean_leader_is_rather_out_of_sync_than_on_a_replaced_disk() -> None:
+    """``Election.UNCLEAN``: a replica that is out of sync has some of the records, a new disk has none."""
+    toy = ToyCluster()
+    toy.start(1, 2)
+    toy.create(assignment={0: [1, 2]})
+    toy.heartbeat(2, fence=True)
+    toy.pass_time(10)
+    toy.start(1, incarnation=1, log_dirs=[UUID(int=5_000)])
+    toy.heartbeat(2)
+    assert (toy.partition().leader, toy.partition().isr) == (NO_LEADER, (1,))
+    assert elect(toy, UNCLEAN) == {0: ErrorCode.NONE}
+    assert (toy.partition().leader, toy.partition().isr) == (2, (2,))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import AsyncIterator
+import shutil
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice, pairwise
 from pathlib import Path
@@ -28,6 +29,7 @@ from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.metadata.image import DIRECTORY_UNASSIGNED
 from kraft.metadata.levels import DIRECTORIES
+from kraft.metadata.partitions import NO_LEADER
 from kraft.records.batch import HEADER_SIZE
 from kraft.records.record import Record, encode_batch
 from kraft.replication import moves
@@ -44,13 +46,14 @@ from kraft.storage.log import Log
 from kraft.storage.meta_properties import MetaProperties
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.uuids import uuid_to_text
 from kraft.world.world import Syncable, World, sync_now
 from tests.storage.logs import config
 from tests.support.held import TOPIC, TOPIC_ID, WITHOUT_THREADS, Broker, registration, topic
 from tests.support.talk import batch
 
 LIMIT_S = 30.0
-ONE, TWO = UUID(int=100), UUID(int=200)
+ONE, TWO, NEW = UUID(int=100), UUID(int=200), UUID(int=300)
 
 
 async def assign(request: Any) -> Any:
@@ -141,14 +144,50 @@ class Moving:
                     await trio.lowlevel.checkpoint()
                 nursery.cancel_scope.cancel(reason="done")
 
+    @asynccontextmanager
+    async def started_again(
+        self,
+        controller: Controller,
+        *,
+        first: UUID = ONE,
+        known: UUID = ONE,
+        isr: Sequence[int] = (1,),
+        leader: int = NO_LEADER,
+    ) -> AsyncIterator[Broker]:
+        """The next incarnation of the broker, which has registered a minute ago. The id of its first directory is
+        ``first``; in the metadata the partition is in ``known``.
+        """
+        self.partition.log.abandon()
+        records = {"replicas": [1, 2], "isr": list(isr), "leader": leader, "directories": [known, TWO]}
+        await self.broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, **records))
+        paths = [each.path for each in self.replicas.directories]
+        directories = [_directory(path, directory_id) for path, directory_id in zip(paths, (first, TWO), strict=True)]
+        replicas = Replicas(1, self.replicas.world, directories, {})
+        again = Broker(replicas, self.broker.loader)
+        moves = DirectoryMoves(replicas, controller.assign, self.moves.throttle)
+        await replicas.load(self.broker.loader.image)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(moves.run)
+            await trio.sleep(60)
+            assert not controller.reported
+            await replicas.registered(9)
+            await again.hear(registration(1, 9))
+            await trio.sleep(60)
+            yield again
+            nursery.cancel_scope.cancel(reason="done")
+        again.partition.log.abandon()
+
+
+def _directory(path: str, directory_id: UUID) -> LogDirectory:
+    return LogDirectory(path, -1, MetaProperties("cluster", 1, directory_id), LastStop.CLEAN)
+
 
 @asynccontextmanager
 async def moving(path: Path, world: World | None = None, level: int = 1) -> AsyncIterator[Moving]:
     directories = []
     for name, directory_id in (("one", ONE), ("two", TWO)):
         (path / name).mkdir()
-        meta = MetaProperties("cluster", 1, directory_id)
-        directories.append(LogDirectory(str(path / name), -1, meta, LastStop.CLEAN))
+        directories.append(_directory(str(path / name), directory_id))
     replicas = Replicas(1, world or World(), directories, {})
     broker = Broker(replicas)
     await replicas.registered(5)
@@ -515,27 +554,46 @@ async def test_the_directory_of_a_deleted_replica_is_not_reported_again(tmp_path
 async def test_a_move_that_was_not_reported_before_a_stop_is_reported_after_the_registration(
     tmp_path: Path, autojump_clock: object, records: int
 ) -> None:
-    """``ReplicaManager.maybeNotifyPartitionAssignedToDirectory`` compares the directory of a log with the metadata. An
-    empty log may take the place of one that is missing, so it is not reported.
-    """
+    """``ReplicaManager.maybeUpdateTopicAssignment`` compares the directory of a log with the metadata."""
     controller = Controller()
     async with moving(tmp_path, WITHOUT_THREADS, DIRECTORIES) as it:
         for number in range(records):
             it.append(b"%d" % number)
         it.move()
         await it.finish()
-        it.know_all_directories()
-        it.replicas.broker_epoch = -1
-        again = DirectoryMoves(it.replicas, controller.assign, it.moves.throttle)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(again.run)
-            await trio.sleep(60)
+        async with it.started_again(controller):
+            assert controller.reported == [(9, TWO, TOPIC_ID, [0])]
+
+
+@pytest.mark.parametrize(
+    ("change", "reports"),
+    [({"isr": [1, 2]}, 0), ({"isr": [2], "leader": 2}, 1), ({"leader": 1}, 1)],
+    ids=["still in sync", "no longer in sync", "elected all the same"],
+)
+async def test_a_new_log_on_a_replaced_disk_is_reported_when_it_may_lead(
+    tmp_path: Path, autojump_clock: object, caplog: pytest.LogCaptureFixture, change: dict[str, Any], reports: int
+) -> None:
+    """``ReplicaManager.maybeUpdateTopicAssignment``: without a report, the controller would not elect the replica even
+    after it has caught up. An unclean election has chosen it although it has no records.
+    """
+    controller = Controller()
+    async with moving(tmp_path, WITHOUT_THREADS, DIRECTORIES) as it:
+        shutil.rmtree(it.partition.log.directory)
+        async with it.started_again(controller, first=NEW) as again:
             assert not controller.reported
-            it.replicas.broker_epoch = 5
-            it.replicas.announce()
+            assert f"{TOPIC}-0: empty, but in sync in the missing directory {uuid_to_text(ONE)}" in caplog.text
+            await again.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, **change))
             await trio.sleep(60)
-            nursery.cancel_scope.cancel(reason="done")
-    assert controller.reported == [(5, TWO, TOPIC_ID, [0])] * records
+            assert controller.reported == [(9, NEW, TOPIC_ID, [0])] * reports
+
+
+async def test_a_new_log_is_reported_at_the_start_if_it_is_not_in_sync(tmp_path: Path, autojump_clock: object) -> None:
+    """The replica catches up before it may lead: with an empty log if the partition has no records."""
+    controller = Controller()
+    async with moving(tmp_path, WITHOUT_THREADS, DIRECTORIES) as it:
+        shutil.rmtree(it.partition.log.directory)
+        async with it.started_again(controller, first=NEW, isr=[2], leader=2):
+            assert controller.reported == [(9, NEW, TOPIC_ID, [0])]
 
 
 @pytest.mark.parametrize(("known", "reports"), [(DIRECTORY_UNASSIGNED, 1), (TWO, 0)])
@@ -561,19 +619,13 @@ async def test_the_directory_of_a_new_replica_is_reported(
 async def test_a_replica_that_was_never_reported_is_reported_at_the_next_start(
     tmp_path: Path, autojump_clock: object
 ) -> None:
-    """Such as those of a node that reported no new replicas. The metadata has DIRECTORY_UNASSIGNED for them."""
+    """Such as those of a node that reported no new replicas. The metadata has DIRECTORY_UNASSIGNED for them, so the
+    controller elects them anyway.
+    """
     controller = Controller()
     async with moving(tmp_path, WITHOUT_THREADS, DIRECTORIES) as it:
-        it.moves.assign = controller.assign
-        where = {"partition_id": 0, "topic_id": TOPIC_ID}
-        await it.broker.hear(PartitionChangeRecord(**where, directories=[DIRECTORY_UNASSIGNED]))
-        it.append(b"0")
-        it.know_all_directories()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(it.moves.run)
-            await trio.sleep(60)
-            nursery.cancel_scope.cancel(reason="done")
-    assert controller.reported == [(5, ONE, TOPIC_ID, [0])]
+        async with it.started_again(controller, known=DIRECTORY_UNASSIGNED):
+            assert controller.reported == [(9, ONE, TOPIC_ID, [0])]
 
 
 async def test_a_producer_may_retry_its_last_five_batches_after_a_move(one: Moving) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -522,6 +523,23 @@ async def test_a_replica_is_replaced_under_its_leader(tmp_path: Path) -> None:
         await until(lambda: isr_of(cluster) == {1, 2, 3})
         assert await write(cluster, 1, b"all three") == 0
         await until_equal(cluster, 1, 2, 3)
+
+
+async def test_a_replica_leads_on_a_replaced_disk_once_it_has_caught_up(tmp_path: Path) -> None:
+    """``ReplicaManager.maybeUpdateTopicAssignment``: the broker reports the new directory of the replica (KIP-858).
+    With the former one it could not be elected.
+    """
+    async with cluster_in(tmp_path, NO_LAG) as cluster:
+        await create_on(cluster, 1, 2)
+        assert await write(cluster, 1, b"before") == 0
+        await cluster.members[2].stop()
+        shutil.rmtree(cluster.members[2].directory)
+        await cluster.start(2)
+        await until(lambda: isr_of(cluster) == {1, 2})
+        await reassign(cluster, 2)
+        await until(lambda: leader_of(cluster) == 2)
+        assert await write(cluster, 2, b"after") == 0
+        assert await read(cluster, 2) == [b"before", b"after"]
 
 
 async def test_a_reassignment_that_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
