@@ -96,7 +96,7 @@ class ControllerChannel:
         self._connect = connect
         self._calls, self._inbox = trio.open_memory_channel[_Call](_QUEUED_REQUESTS)
 
-    def separate(self, *, attempt_timeout_ms: float) -> ControllerChannel:
+    def separate(self, *, attempt_timeout_ms: float = DEFAULT_TIMEOUT_MS) -> ControllerChannel:
         """Return another channel, with a connection of its own, for requests that must not wait behind others."""
         return ControllerChannel(
             self._quorum,

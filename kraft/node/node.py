@@ -223,7 +223,8 @@ class Node:
         task_status: trio.TaskStatus[Bound | None],
     ) -> None:
         """Open all logs that the image assigns to this broker, and serve clients until the node stops."""
-        broker, lifecycle = self._assemble_broker(parts)
+        replication_channel = parts.channel.separate()
+        broker, lifecycle = self._assemble_broker(parts, replication_channel)
         if not await unless(self.stopping, parts.metadata.caught_up):
             task_status.started(None)
             return
@@ -235,7 +236,8 @@ class Node:
         tasks.start_soon(lifecycle.publisher.run, name="publisher")
         start_broker(tasks, broker)
         tasks.start_soon(lifecycle.channel.run, name="lease channel")
-        start_replication(tasks, self.config, self.world, replicas, parts.channel, self.registry, self.stopping)
+        tasks.start_soon(replication_channel.run, name="replication channel")
+        start_replication(tasks, self.config, self.world, replicas, replication_channel, self.registry, self.stopping)
         async with trio.open_nursery() as data_plane:
             stop_data = trio.Event()
             plane = data_plane_of(self.config)
@@ -333,7 +335,9 @@ class Node:
             raise StorageError(f"{what}; restore it from a copy or another controller, or format an empty directory")
         return log
 
-    def _assemble_broker(self, parts: NodeParts) -> tuple[BrokerContext, Lifecycle]:
+    def _assemble_broker(
+        self, parts: NodeParts, replication_channel: ControllerChannel
+    ) -> tuple[BrokerContext, Lifecycle]:
         """Make the objects of the broker. None of them runs yet."""
         config = self.config
         log_directories = [each for each in self.directories if each.path in map(os.path.abspath, config.log_dirs)]
@@ -359,7 +363,7 @@ class Node:
             producer_ids=producer_ids,
             fetch_sessions=sessions,
             auto_topics=auto_topics,
-            moves=DirectoryMoves(replicas, parts.channel.request, move_throttle),
+            moves=DirectoryMoves(replicas, replication_channel.request, move_throttle),
             leader_throttle=replication_throttle(config, replicas, LEADER_RATE),
         )
         directory_ids = [each.directory_id for each in log_directories]

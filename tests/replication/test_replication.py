@@ -6,11 +6,13 @@ import contextlib
 import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 
 from kraft.broker.leadership import Proposal
+from kraft.control.controller import Controller
 from kraft.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -496,6 +498,15 @@ async def create_on(cluster: TrioCluster, *replicas: int) -> None:
     await until(lambda: leader_of(cluster) == replicas[0])
 
 
+def controller_of(cluster: TrioCluster) -> int:
+    (active,) = (
+        node_id
+        for node_id, member in cluster.members.items()
+        if member.node is not None and (controller := member.node.parts.controller) is not None and controller.is_active
+    )
+    return active
+
+
 async def reassign(cluster: TrioCluster, *replicas: int) -> None:
     """Move the partition to these; without any, cancel that."""
     leader = leader_of(cluster)
@@ -540,6 +551,33 @@ async def test_a_replica_leads_on_a_replaced_disk_once_it_has_caught_up(tmp_path
         await until(lambda: leader_of(cluster) == 2)
         assert await write(cluster, 2, b"after") == 0
         assert await read(cluster, 2) == [b"before", b"after"]
+
+
+async def test_the_isr_changes_while_a_forwarded_request_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Apache Kafka's BrokerServer has an "alter-partition" channel beside the "forwarding" channel: a producer with
+    acks=all would wait for the clients' requests to the controller.
+    """
+    waiting: list[DeleteTopicsRequest] = []
+    request = Controller.request
+
+    async def wait_to_delete(self: Controller, message: Any, *arguments: Any, **options: Any) -> Any:
+        if isinstance(message, DeleteTopicsRequest):
+            waiting.append(message)
+            await trio.sleep_forever()
+        return await request(self, message, *arguments, **options)
+
+    monkeypatch.setattr(Controller, "request", wait_to_delete)
+    async with cluster_in(tmp_path, NO_LAG) as cluster, trio.open_nursery() as nursery:
+        controller = controller_of(cluster)
+        leader, added = cluster.members.keys() - {controller}
+        await create_on(cluster, leader)
+        async with cluster.connected(leader) as broker, cluster.connected(controller) as other:
+            nursery.start_soon(broker.request, DeleteTopicsRequest([DeleteTopicState("another")], timeout_ms=60_000))
+            await until(lambda: bool(waiting))
+            moved = ReassignableTopic(TOPIC, [ReassignablePartition(0, [leader, added])])
+            await other.request(AlterPartitionReassignmentsRequest(topics=[moved]))
+            await until(lambda: isr_of(cluster) == {leader, added})
+            nursery.cancel_scope.cancel(reason="the ISR has changed")
 
 
 async def test_a_reassignment_that_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
