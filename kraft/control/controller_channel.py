@@ -12,7 +12,7 @@ Apache Kafka: a CreateTopics may find the topic that its first copy created.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 import attrs
@@ -95,6 +95,8 @@ class ControllerChannel:
         self._attempt_timeout_s = attempt_timeout_ms / 1000
         self._connect = connect
         self._calls, self._inbox = trio.open_memory_channel[_Call](_QUEUED_REQUESTS)
+        self.versions: Mapping[int, tuple[int, int]] | None = None
+        """The APIs of the controller that the channel is connected to, as ``Connection.versions``; None without one."""
 
     def separate(self, *, attempt_timeout_ms: float = DEFAULT_TIMEOUT_MS) -> ControllerChannel:
         """Return another channel, with a connection of its own, for requests that must not wait behind others."""
@@ -207,7 +209,11 @@ class ControllerChannel:
             client_id = str(self._quorum.node_id)
             async with self._connect(voter.host, voter.port, client_id, self._attempt_timeout_s) as connection:
                 logger.info("connected to controller %s", voter)
-                await self._run_senders(connection)
+                self.versions = connection.versions
+                try:
+                    await self._run_senders(connection)
+                finally:
+                    self.versions = None
                 logger.info("disconnected from controller %s", voter)
         except (OSError, trio.TooSlowError, KafkaError) as failure:
             logger.debug("controller %s: %s", voter, failure or type(failure).__name__)

@@ -194,6 +194,17 @@ async def test_a_version_that_the_leader_does_not_offer_is_not_sent() -> None:
     assert peer.asked == []
 
 
+async def test_the_versions_are_those_of_the_controller_that_is_connected() -> None:
+    """``NodeToControllerChannelManager.controllerApiVersions``, which a broker offers for the APIs that it forwards."""
+    quorum = Quorum(2)
+    async with channel_to(Peer(2, welcome), quorum=quorum, local=Local()) as channel:
+        assert channel.versions is None
+        await channel.request(BrokerHeartbeatRequest())
+        assert channel.versions == APIS
+        quorum.elect(THIS_NODE)
+        await _until(lambda: channel.versions is None)
+
+
 async def test_requests_share_the_connection() -> None:
     """One that is parked does not keep another from being sent; a peer answers them in order."""
     gate = trio.Event()

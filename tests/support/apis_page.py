@@ -33,7 +33,8 @@ _SERVED = """## Served
 
 "Broker" and "controller" are the versions offered at a listener of that kind. Several pairs in "needs" are for several
 resources in a request, or the second is an alternative to the first. Each quota includes the request quota (KIP-124).
-"Forwarded": a broker may pass the request on to the active controller in an Envelope (KIP-590).
+"Forwarded": a broker may pass the request on to the active controller in an Envelope (KIP-590), and offers the versions
+that this controller serves, too.
 A broker with ZooKeeper also serves the requests of its controller, and some APIs in other versions; it has no column.
 """
 
