@@ -348,7 +348,7 @@ class Quorum:
         if isinstance(event, ResponseReceived):
             if not self._awaits(event):
                 return event  # its records may not continue the log, and the core does not take them
-            return await in_slices(self._responses.prove(event), _SLICE_RECORDS)
+            return await in_slices(self._responses.check(event), _SLICE_RECORDS)
         if isinstance(event, ShutDown):
             self._shutting_down = True
         elif isinstance(event, LogTrimmed):

@@ -227,7 +227,7 @@ class MetadataLog:
         for batch in unit.batches:
             batches.append(AppendedBatch(position, batch.last_offset, batch.timestamp_ms))
             position += batch.size
-        self._log.append_proved(unit.data, batches, [(first.epoch, first.base_offset)], first.timestamp_ms)
+        self._log.append_checked(unit.data, batches, [(first.epoch, first.base_offset)], first.timestamp_ms)
         for batch in unit.batches:
             self._remember(batch)
         self._newest = unit
@@ -250,9 +250,9 @@ class MetadataLog:
     def append_fetched(self, fetched: FetchedBatches, timestamp_ms: int) -> None:
         """Append batches that ``check_fetched`` returned. Raises StorageError if they do not continue this log."""
         if fetched.follows != (self.last_epoch, self.end_offset):
-            proved = f"fetched batches were proved for a log that ends at {fetched.follows}"
-            raise StorageError(f"{self.directory}: {proved}, and it ends at {self.last_epoch, self.end_offset}")
-        self._log.append_proved(fetched.data, fetched.batches, fetched.epochs, timestamp_ms)
+            checked = f"fetched batches were checked for a log that ends at {fetched.follows}"
+            raise StorageError(f"{self.directory}: {checked}, and it ends at {self.last_epoch, self.end_offset}")
+        self._log.append_checked(fetched.data, fetched.batches, fetched.epochs, timestamp_ms)
         self._forget_recent()
 
     def _remember(self, batch: MetadataBatch) -> None:
@@ -285,7 +285,7 @@ class MetadataLog:
         data = self._bytes(offset, max_bytes, self.end_offset)
         headers: list[BatchHeader] = []
         try:
-            for position, header in _proved(data, offset):
+            for position, header in _checked(data, offset):
                 if len(headers) == _BATCHES_PER_FETCH:
                     data = data[:position]
                     break
@@ -308,7 +308,7 @@ class MetadataLog:
         data = self._bytes(offset, _READ_BYTES, limit)
         found: list[MetadataBatch] = []
         try:
-            for position, header in _proved(data, offset):
+            for position, header in _checked(data, offset):
                 records = yield from _decoded(data, position, header)
                 epoch, timestamp_ms = header.leader_epoch, header.max_timestamp
                 batch = MetadataBatch(header.base_offset, header.last_offset, epoch, timestamp_ms, records, header.size)
@@ -438,7 +438,7 @@ class MetadataLog:
         return self._snapshots.complete(snapshot)
 
 
-def _proved(data: bytes, offset: int) -> Iterator[tuple[int, BatchHeader]]:
+def _checked(data: bytes, offset: int) -> Iterator[tuple[int, BatchHeader]]:
     """Yield (position, header) of the batches in ``data`` after a check. The first one holds ``offset``.
 
     Raises CorruptBatch.

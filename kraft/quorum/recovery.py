@@ -34,7 +34,7 @@ def settle(log: Log, snapshots: MetadataSnapshots) -> SnapshotId:
     newest = there[-1] if there else _BEGINNING
     if newest.end_offset > start and newest not in held:
         _require_ahead(log, newest)
-        snapshots.prove(newest)
+        snapshots.load_ahead(newest)
         dropped = f"the log from offset {start} to {log.log_end_offset}, whose last epoch is {log.epochs.latest}"
         logger.warning("%s: %s replaces %s", log.directory, newest, dropped)
         log.truncate_fully_and_start_at(newest.end_offset)

@@ -24,7 +24,7 @@ class Responses:
         self._warnings = warnings
         self._leader_high_watermark = -1, -1
 
-    def prove(self, event: ResponseReceived) -> Steps[Event]:
+    def check(self, event: ResponseReceived) -> Steps[Event]:
         """Replace the bytes of a Fetch response by the checked batches. If they are damaged, return RequestFailed.
 
         Works in steps: a response may have 8 MiB.

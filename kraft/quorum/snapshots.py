@@ -63,7 +63,7 @@ class MetadataSnapshots:
         self._numbers = itertools.count()
         self._download: _Download | None = None
         self._fetched: dict[SnapshotId, str] = {}
-        self._proved: tuple[SnapshotId, Image] | None = None
+        self._loaded: tuple[SnapshotId, Image] | None = None
         delete_leftovers(directory)
 
     def all(self) -> list[SnapshotId]:
@@ -90,14 +90,14 @@ class MetadataSnapshots:
 
     def load(self, snapshot: SnapshotId) -> Image:
         """Return the image in a snapshot after checking every byte. Raises StorageError if it is damaged."""
-        proved, self._proved = self._proved, None
-        if proved is not None and proved[0] == snapshot:
-            return proved[1]
+        loaded, self._loaded = self._loaded, None
+        if loaded is not None and loaded[0] == snapshot:
+            return loaded[1]
         return _load(self.path(snapshot), snapshot)
 
-    def prove(self, snapshot: SnapshotId) -> None:
+    def load_ahead(self, snapshot: SnapshotId) -> None:
         """Load a snapshot now, so that the next ``load`` need not read it. Raises StorageError if it is damaged."""
-        self._proved = snapshot, _load(self.path(snapshot), snapshot)
+        self._loaded = snapshot, _load(self.path(snapshot), snapshot)
 
     def read(self, snapshot: SnapshotId, position: int, max_bytes: int) -> tuple[bytes, int]:
         """Return bytes of a snapshot from ``position`` on, and the size of the whole file.
@@ -171,7 +171,7 @@ class MetadataSnapshots:
         finally:
             _unlink(part)
         sync_directory(self._directory)
-        self._proved = snapshot, image
+        self._loaded = snapshot, image
         return True
 
     # Retention.

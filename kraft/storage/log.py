@@ -281,7 +281,7 @@ class Log:
             batches.append(AppendedBatch(position, end - 1, header.max_timestamp))
         return headers, batches
 
-    def append_proved(
+    def append_checked(
         self, buffer: Buffer, batches: Sequence[AppendedBatch], epochs: Sequence[tuple[int, int]], now_ms: int
     ) -> None:
         """Append batches, which fill ``buffer``, without checking them again.

@@ -51,16 +51,16 @@ FETCHED = (
 )
 
 
-def proved(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> LogSlice | None:
+def checked(data: Buffer, end_offset: int, last_epoch: int, epoch: int) -> LogSlice | None:
     found = finished(check_fetched(data, end_offset, last_epoch, epoch))
     return None if found is None else found.records
 
 
 def test_runs_of_an_epoch_become_one() -> None:
     whole = LogSlice(10, (EpochEnd(3, 16), EpochEnd(5, 19)))
-    assert proved(FETCHED, 10, 2, 5) == whole
-    assert proved(memoryview(bytearray(FETCHED)), 10, 3, 9) == whole
-    assert proved(b"", 10, 3, 9) is None
+    assert checked(FETCHED, 10, 2, 5) == whole
+    assert checked(memoryview(bytearray(FETCHED)), 10, 3, 9) == whole
+    assert checked(b"", 10, 3, 9) is None
 
 
 @pytest.mark.parametrize("last_epoch", [2, 3])
@@ -79,14 +79,14 @@ def test_a_batch_that_is_cut_off_is_passed_over() -> None:
     end_offset = None
     for length in range(len(FETCHED)):
         end_offset = ends.get(length, end_offset)
-        found = proved(FETCHED[:length], 10, 2, 5)
+        found = checked(FETCHED[:length], 10, 2, 5)
         assert (None if found is None else found.end_offset) == end_offset
 
 
 @pytest.mark.parametrize("compression", Compression)
 def test_every_codec_is_read(compression: Compression) -> None:
     """Metadata is not compressed, but a reader takes what any reader of Kafka takes."""
-    assert proved(data_batch(0, 1, 100, compression=compression), 0, 1, 1) == LogSlice(0, (EpochEnd(1, 100),))
+    assert checked(data_batch(0, 1, 100, compression=compression), 0, 1, 1) == LogSlice(0, (EpochEnd(1, 100),))
 
 
 def forged(batch: bytes, payload: bytes | None = None, **fields: int) -> bytes:
@@ -146,7 +146,7 @@ def test_a_batch_that_no_leader_sends_is_refused(data: bytes, reason: str) -> No
 def test_a_decompression_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata_batches, "MAX_READ_BATCH_BYTES", 10_000)
     small = encode_batch([Record(0, 5, None, bytes(9_000))], compression=Compression.GZIP)
-    assert proved(small, 0, 0, 0) is not None
+    assert checked(small, 0, 0, 0) is not None
     bomb = encode_batch([Record(0, 5, None, bytes(1_000_000))], compression=Compression.GZIP)
     assert len(bomb) < 2_000
     with pytest.raises(CorruptBatch):
@@ -178,7 +178,7 @@ def test_forgeries_are_taken_or_refused_and_nothing_else(
     batch: bytes, payload: bytes | None, fields: dict[str, int]
 ) -> None:
     try:
-        found = proved(forged(batch, payload, **fields), 10, 2, 5)
+        found = checked(forged(batch, payload, **fields), 10, 2, 5)
     except CorruptBatch:
         return
     assert found is not None
@@ -198,7 +198,7 @@ def test_damage_is_refused_or_lies_behind_the_accepted_batches(position: int, by
     unchanged = damaged == FETCHED
     in_epoch = any(start + 12 <= position < start + 16 for start, _ in whole_batches(FETCHED))
     try:
-        found = proved(bytes(damaged[:cut]), 10, 2, 5)
+        found = checked(bytes(damaged[:cut]), 10, 2, 5)
     except CorruptBatch:
         assert not unchanged
         return
@@ -218,7 +218,7 @@ def test_batches_are_full_and_no_fuller(values: list[int], limit: int) -> None:
         batches = finished(encoded_batches(values, 7, 2, 5))
     assert [size for part, _ in batches for size in part] == values
     assert all(len(part) <= limit and len(data) <= 1000 for part, data in batches)
-    found = proved(b"".join(data for _, data in batches), 7, 2, 2)
+    found = checked(b"".join(data for _, data in batches), 7, 2, 2)
     assert found == LogSlice(7, (EpochEnd(2, 7 + len(values)),))
     for (part, _), (following, _) in itertools.pairwise(batches):
         full = sum(part) + following[0] + 32 * (len(part) + 1) + HEADER_SIZE > 1000

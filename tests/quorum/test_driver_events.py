@@ -71,7 +71,7 @@ class Disk:
 
 @asynccontextmanager
 async def at_rest(path: Path, **options: Any) -> AsyncIterator[tuple[Quorum, Disk]]:
-    """A quorum of one whose disk has proved quick, with nothing left to do. No work is done on other threads.
+    """A quorum of one whose disk is known to be quick, with nothing left to do. No work is done on other threads.
 
     A pause of this process does not make the disk a slow one, whose flushes a thread would take.
     """

@@ -250,7 +250,7 @@ def test_a_follower_ends_up_with_the_same_bytes(tmp_path: Path) -> None:
     assert sorted(replayed(follower, 12).topic_ids) == sorted(replayed(leader, 12).topic_ids)
 
 
-def test_fetched_batches_are_appended_where_they_were_proved_to_belong(tmp_path: Path) -> None:
+def test_fetched_batches_are_appended_where_they_were_checked_to_belong(tmp_path: Path) -> None:
     """The write does not check the batches again: the results of the first check travel with them."""
     leader, follower = pair(tmp_path)
     fill(leader, 2, 3)
@@ -260,7 +260,7 @@ def test_fetched_batches_are_appended_where_they_were_proved_to_belong(tmp_path:
     other = finished(follower.check_fetched(data[: len(data) // 2], 2))
     assert other is not None, "another proof does not touch the first one"
     follower.append_fetched(fetched, 1000)
-    with pytest.raises(StorageError, match="were proved for a log that ends at"):
+    with pytest.raises(StorageError, match="were checked for a log that ends at"):
         follower.append_fetched(fetched, 1000)
     assert content(follower) == content(leader)
 

@@ -1,4 +1,4 @@
-"""Snapshots of the metadata log (KIP-630): whole, minimal, proved on load, and fetched in pieces."""
+"""Snapshots of the metadata log (KIP-630): whole, minimal, checked on load, and fetched in pieces."""
 
 from __future__ import annotations
 

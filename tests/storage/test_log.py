@@ -110,10 +110,10 @@ def test_the_first_batch_of_a_new_replica_may_be_far_from_its_start(tmp_path: Pa
 def test_checked_batches_are_appended_like_unchecked_ones(tmp_path: Path) -> None:
     """The files are the same, whether the log parses the headers or the caller has done it."""
     logs = []
-    for name in ("parsed", "proved"):
+    for name in ("parsed", "checked"):
         (tmp_path / name).mkdir()
         logs.append(open_log(tmp_path / name, config(segment_bytes=1000, index_interval_bytes=100)))
-    parsed, proved = logs
+    parsed, checked = logs
     for number in range(20):
         epoch, start = number // 4, 3 * number
         buffer = batch([b"a" * number, b"b"], timestamp=900 + number % 7, leader_epoch=epoch)
@@ -122,11 +122,11 @@ def test_checked_batches_are_appended_like_unchecked_ones(tmp_path: Path) -> Non
         stamp(second, 0, start + 2, epoch)
         places = [AppendedBatch(0, start + 1, 900 + number % 7), AppendedBatch(len(buffer), start + 2, 1000 + number)]
         parsed.append_as_follower(buffer + second, 0)
-        proved.append_proved(buffer + second, places, [(epoch, start)], 0)
-    assert files(proved) == files(parsed)
-    assert len(files(proved)) > 6
-    assert proved.epochs.entries == parsed.epochs.entries == [(epoch, 12 * epoch) for epoch in range(5)]
-    assert (proved.log_end_offset, values(proved)) == (parsed.log_end_offset, values(parsed))
+        checked.append_checked(buffer + second, places, [(epoch, start)], 0)
+    assert files(checked) == files(parsed)
+    assert len(files(checked)) > 6
+    assert checked.epochs.entries == parsed.epochs.entries == [(epoch, 12 * epoch) for epoch in range(5)]
+    assert (checked.log_end_offset, values(checked)) == (parsed.log_end_offset, values(parsed))
 
 
 def test_reads_outside_of_the_log_are_refused(tmp_path: Path) -> None:
