@@ -69,9 +69,9 @@ def describe_quorum(
     own = Progress(quorum.end_offset, fetched_at=now_s, caught_up_at=now_s)
     voters = {**state.progress, quorum.node_id: own}
     observers = {key: each for key, each in state.observers.items() if each.fetched_at >= horizon_s}
-    told_observers = [_replica(each, observers[each], now_s, clock) for each in sorted(observers)]
+    described = [_replica(each, observers[each], now_s, clock) for each in sorted(observers)]
     if version >= _DIRECTORIES_VERSION:
-        for observer in told_observers:
+        for observer in described:
             observer.replica_directory_id = directories.of(observer.replica_id)
     partition = PartitionData(
         partition_index=PARTITION,
@@ -79,7 +79,7 @@ def describe_quorum(
         leader_epoch=state.epoch,
         high_watermark=quorum.high_watermark if quorum.in_touch else _UNKNOWN,
         current_voters=[_replica(each, voters[each], now_s, clock) for each in sorted(voters)],
-        observers=told_observers,
+        observers=described,
     )
     topics = [TopicData(CLUSTER_METADATA_TOPIC, [partition])]
     nodes = _nodes(quorum.identity) if version >= _DIRECTORIES_VERSION else []

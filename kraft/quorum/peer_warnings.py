@@ -82,7 +82,7 @@ class PeerWarnings:
                 return False
             line = f"{line} ({known.times} times more)"
         elif len(self._warned) >= MAX_KINDS:
-            self._warned = {each: told for each, told in self._warned.items() if now - told.last_at < QUIET_S}
+            self._warned = {each: warned for each, warned in self._warned.items() if now - warned.last_at < QUIET_S}
             if len(self._warned) >= MAX_KINDS:
                 return False
         logger.warning("%s", line)

@@ -86,7 +86,7 @@ def require_supported_file(path: str, offset: int = 0) -> None:
         if size == 0:
             return
         with mmap.mmap(fd, size, prot=mmap.PROT_READ) as data, contextlib.suppress(DecodeError):
-            for position, header in _telling(fd, data, size):
+            for position, header in _batches_with_levels(fd, data, size):
                 if header.next_offset > offset:
                     if header.size > MAX_READ_BATCH_BYTES:
                         return  # damage, which the opening of the log reports
@@ -97,10 +97,11 @@ def require_supported_file(path: str, offset: int = 0) -> None:
         os.close(fd)
 
 
-def _telling(fd: int, data: mmap.mmap, size: int) -> Iterator[tuple[int, BatchHeader]]:
+def _batches_with_levels(fd: int, data: mmap.mmap, size: int) -> Iterator[tuple[int, BatchHeader]]:
     """Yield the few batches that may contain a feature level. Raises CorruptBatch.
 
-    The five bytes of ``_DYNAMIC`` are common in data batches, where they mean nothing.
+    A hit is the position of a pattern, and whether the pattern is one of control batches: the five bytes of
+    ``_DYNAMIC`` are common in data batches, where they mean nothing. A hit at ``size`` stands for no more hits.
     """
     hits = heapq.merge(_find(data, _LEVEL, False), *(_find(data, pattern, True) for pattern in _DYNAMIC))
     following = itertools.chain(hits, itertools.repeat((size, False)))  # the hits may be as many as the bytes
@@ -108,11 +109,11 @@ def _telling(fd: int, data: mmap.mmap, size: int) -> Iterator[tuple[int, BatchHe
     if hit == size:
         return
     for position, header in walk(fd, 0, size, verify=False):
-        end, is_telling = position + header.size, False
+        end, has_hit = position + header.size, False
         while hit < end and hit < size:
-            is_telling = is_telling or in_control == header.is_control
+            has_hit = has_hit or in_control == header.is_control
             hit, in_control = next(following)
-        if is_telling:
+        if has_hit:
             yield position, header
         if hit == size:
             return
@@ -132,9 +133,9 @@ def _require_supported_batch(path: str, batch: bytes, header: BatchHeader) -> No
             require_static_voters(record, path)
         elif record.value is not None and _LEVEL in record.value:
             try:
-                said = decode_record(record.value)
-                if isinstance(said, FeatureLevelRecord):
-                    require_known_level(said)
+                decoded = decode_record(record.value)
+                if isinstance(decoded, FeatureLevelRecord):
+                    require_known_level(decoded)
             except UnsupportedMetadata as error:
                 raise UnsupportedFormat(f"{path}: at offset {record.offset}: {error}") from error
             except MetadataError:

@@ -38,7 +38,7 @@ class Maintenance:
     config: NodeConfig
     world: World
     replicas: Replicas
-    _doomed: list[tuple[float, list[str]]] = attrs.Factory(list)
+    _removed: list[tuple[float, list[str]]] = attrs.Factory(list)
     """Files removed from their logs, with the time (s) from which they may be deleted."""
 
     async def run(self) -> None:
@@ -56,7 +56,7 @@ class Maintenance:
                 ("producer expiry", self.config.transactions.producer_id_expiration_check_interval_ms, self.expire),
                 ("flush", CHECK_INTERVAL_MS, self.flush_by_time),
                 ("sealed segments", CHECK_INTERVAL_MS, self.flush_sealed),
-                ("deleted segments", CHECK_INTERVAL_MS, self.remove_doomed),
+                ("deleted segments", CHECK_INTERVAL_MS, self.delete_removed),
                 ("deleted partitions", self.config.log_defaults.file_delete_delay_ms, self.remove_deleted),
             ):
                 nursery.start_soon(self._every, interval_ms, work, name=name)
@@ -89,18 +89,18 @@ class Maintenance:
                 files = []
             if files:
                 partition.wake()
-                self._doom(partition, files)
+                self._delete_later(partition, files)
             await trio.lowlevel.checkpoint()
 
-    def _doom(self, partition: HostedPartition, files: list[str]) -> None:
+    def _delete_later(self, partition: HostedPartition, files: list[str]) -> None:
         delay_s = partition.log.config.file_delete_delay_ms / 1000
-        self._doomed.append((trio.current_time() + delay_s, files))
+        self._removed.append((trio.current_time() + delay_s, files))
 
-    async def remove_doomed(self) -> None:
+    async def delete_removed(self) -> None:
         """Delete the files whose delay is over."""
-        for doomed in [each for each in self._doomed if each[0] <= trio.current_time()]:
-            self._doomed.remove(doomed)
-            await self.world.in_thread(remove_files, doomed[1])
+        for removed in [each for each in self._removed if each[0] <= trio.current_time()]:
+            self._removed.remove(removed)
+            await self.world.in_thread(remove_files, removed[1])
 
     async def flush_sealed(self) -> None:
         """Flush sealed segments soon after they are sealed (Apache: ``flush-log``, scheduled by ``UnifiedLog.roll``).
@@ -121,7 +121,7 @@ class Maintenance:
         """
         for partition in self._held():
             if files := partition.log.segments.take_dropped():
-                self._doom(partition, files)
+                self._delete_later(partition, files)
             await trio.lowlevel.checkpoint()
         await self.replicas.checkpoints.write()
 

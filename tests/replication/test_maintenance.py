@@ -74,11 +74,11 @@ async def test_removed_segments_wait_without_holding_retention_up(tmp_path: Path
     upkeep = maintenance()
     partition = host(upkeep.replicas, tmp_path, "topic", timestamp=OLD)
     await upkeep.delete_old_segments()
-    await upkeep.remove_doomed()
+    await upkeep.delete_removed()
     retired = [name for name in os.listdir(partition.log.directory) if name.endswith(".deleted")]
     assert "00000000000000000000.log.deleted" in retired
     await trio.sleep(61)
-    await upkeep.remove_doomed()
+    await upkeep.delete_removed()
     assert [name for name in os.listdir(partition.log.directory) if name.endswith(".deleted")] == []
 
 
@@ -103,10 +103,10 @@ async def test_truncated_segments_are_deleted_by_a_worker_thread(
     cut(partition)
     assert "00000000000000000001.log.deleted" in os.listdir(directory)
     await upkeep.write_checkpoints()
-    await upkeep.remove_doomed()
+    await upkeep.delete_removed()
     assert deleted_by == []
     await trio.sleep(61)
-    await upkeep.remove_doomed()
+    await upkeep.delete_removed()
     assert deleted_by
     assert loop not in deleted_by
     assert [name for name in os.listdir(directory) if name.endswith(".deleted")] == []

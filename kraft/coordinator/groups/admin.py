@@ -29,7 +29,7 @@ from kraft.messages.offset_delete_response import (
 from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError, shortened
 
-NOT_FOUND_SAID_VERSION = 6
+GROUP_ID_NOT_FOUND_VERSION = 6
 """The first version in which DescribeGroups returns GROUP_ID_NOT_FOUND. Before, an unknown group is Dead (KIP-1043)."""
 GROUP_TYPE = "classic"
 CONSUMER_GROUP_TYPE = "consumer"
@@ -54,7 +54,7 @@ def _described(group: Group | None, group_id: str, others: Container[str], versi
     yield 1
     if group is None:
         unknown = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
-        if version >= NOT_FOUND_SAID_VERSION:
+        if version >= GROUP_ID_NOT_FOUND_VERSION:
             unknown.error_code = ErrorCode.GROUP_ID_NOT_FOUND
             why = "is not a classic group" if group_id in others else "not found"
             unknown.error_message = shortened(f"Group {group_id} {why}.")

@@ -51,10 +51,10 @@ from kraft.coordinator.groups.records import (
 )
 from kraft.coordinator.groups.share.admin import states_answered
 from kraft.coordinator.groups.share.effects import StatesAnswered
-from kraft.coordinator.groups.share.heartbeat import fence_late as fence_late_sharers
+from kraft.coordinator.groups.share.heartbeat import fence_late as fence_late_share_members
 from kraft.coordinator.groups.share.records import ShareGroupRecord
 from kraft.coordinator.groups.share.registry import ShareGroups
-from kraft.coordinator.groups.share.requests import perform as perform_for_sharers
+from kraft.coordinator.groups.share.requests import perform as perform_for_share_group
 from kraft.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from kraft.messages.consumer_group_heartbeat_request import ConsumerGroupHeartbeatRequest
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
@@ -189,7 +189,7 @@ class GroupCoordinator:
     def _request(self, step: Step, request: CoordinatorRequest) -> Steps[None]:
         message = request.message
         others = self.groups, self.consumers.groups
-        if (yield from perform_for_sharers(step, others, self.shares, request)):
+        if (yield from perform_for_share_group(step, others, self.shares, request)):
             self._set_timer(getattr(message, "group_id", ""))
             return
         match message:
@@ -299,7 +299,7 @@ class GroupCoordinator:
                 yield from time_passed(step, group)
             else:
                 yield from fence_late(step, self.groups, self.consumers, group_id)
-                yield from fence_late_sharers(step, self.shares, group_id)
+                yield from fence_late_share_members(step, self.shares, group_id)
             self._set_timer(group_id)
             yield 1
 

@@ -48,7 +48,7 @@ from kraft.records.batch import NO_PRODUCER_ID
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.freeing import free_in_steps
 
-GROUP_NOT_FOUND_SAID_VERSION = 9
+GROUP_ID_NOT_FOUND_VERSION = 9
 """The first version in which OffsetCommit returns GROUP_ID_NOT_FOUND (KIP-848)."""
 MAX_TOMBSTONES = 1_000
 """Not a Kafka setting. The maximum number of tombstones that one ExpireOffsets or ForgetTopics appends. The driver
@@ -217,11 +217,11 @@ def commit(
         refused = error.code
     response = OffsetCommitResponse()
     for topic in message.topics:
-        told = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
-        response.topics.append(told)
+        results = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
+        response.topics.append(results)
         for partition in topic.partitions:
             code = refused or _commit_one(step, offsets, message, topic.name, partition)
-            told.partitions.append(
+            results.partitions.append(
                 OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=code)
             )
             yield 1
@@ -255,8 +255,8 @@ def _check_committer(step: Step, groups: dict[str, Group], request: CoordinatorR
     generation = message.generation_id_or_member_epoch
     if group is None:
         if generation >= 0:
-            said = request.version >= GROUP_NOT_FOUND_SAID_VERSION
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND if said else ErrorCode.ILLEGAL_GENERATION)
+            is_known = request.version >= GROUP_ID_NOT_FOUND_VERSION
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND if is_known else ErrorCode.ILLEGAL_GENERATION)
         return
     if generation < 0 and group.state is GroupState.EMPTY:
         return

@@ -17,7 +17,7 @@ from kraft.metadata.steps import Steps
 from kraft.wire.errors import ErrorCode, KafkaError
 
 BATCHED_LEAVE_VERSION = 3
-PROTOCOL_SAID_VERSION = 5
+PROTOCOL_VERSION = 5
 
 
 def existing(groups: dict[str, Group], group_id: str, unknown: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> Group:
@@ -35,7 +35,7 @@ def sync(step: Step, groups: dict[str, Group], request: CoordinatorRequest) -> S
     """
     message: SyncGroupRequest = request.message
     try:
-        if request.version >= PROTOCOL_SAID_VERSION and None in (message.protocol_type, message.protocol_name):
+        if request.version >= PROTOCOL_VERSION and None in (message.protocol_type, message.protocol_name):
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         group = existing(groups, message.group_id)
         member = member_of(group, message.member_id, message.group_instance_id)
@@ -55,8 +55,8 @@ def _same_generation(group: Group, generation: int) -> None:
 
 def _same_protocol(group: Group, message: SyncGroupRequest) -> None:
     """Check that the request names the elected protocol (KIP-559). Before an election any is accepted."""
-    for said, real in ((message.protocol_type, group.protocol_type), (message.protocol_name, group.protocol_name)):
-        if said is not None and real is not None and said != real:
+    for named, real in ((message.protocol_type, group.protocol_type), (message.protocol_name, group.protocol_name)):
+        if named is not None and real is not None and named != real:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 

@@ -91,7 +91,7 @@ class ShareStateRequest:
 
 @attrs.frozen
 class TidyShareStates:
-    """Time to bury the states of deleted topics, and to write snapshots of states that nobody changes.
+    """Time to delete the states of deleted topics, and to write snapshots of states that nobody changes.
 
     One step appends as much as a batch can hold. The driver repeats the event until a step appends nothing.
     """

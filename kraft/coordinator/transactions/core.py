@@ -219,7 +219,7 @@ class TransactionCoordinator:
         for entry in list(self.entries.values()):
             yield 1
             expires = entry.transaction.status in BETWEEN_TRANSACTIONS and entry.pending is None
-            if expires and entry.transaction.updated_ms <= unused_since_ms and not step.bury(entry):
+            if expires and entry.transaction.updated_ms <= unused_since_ms and not step.append_tombstone(entry):
                 return
 
     def load(self, records: Iterable[StoredRecord]) -> Steps[None]:

@@ -107,7 +107,7 @@ class TransactionStep:
             raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         self._append(entry, records)
 
-    def bury(self, entry: TransactionEntry) -> bool:
+    def append_tombstone(self, entry: TransactionEntry) -> bool:
         """Append the tombstone of an expired id. Return False if the batch is full, or nothing can be written now."""
         records = [TransactionRecord(entry.transactional_id, None, None)]
         if not self.world.may_write() or not self._has_room(records):

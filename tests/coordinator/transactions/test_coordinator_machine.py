@@ -435,7 +435,7 @@ class TestPlantedBugs:
     def test_an_open_transaction_that_expires(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def buries(self: TransactionCoordinator, step: TransactionStep) -> Steps[None]:
             for entry in list(self.entries.values()):
-                step.bury(entry)
+                step.append_tombstone(entry)
                 yield 1
 
         monkeypatch.setattr(TransactionCoordinator, "_expire", buries)

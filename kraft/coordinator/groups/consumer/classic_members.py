@@ -23,7 +23,7 @@ from kraft.coordinator.groups.consumer.target import metadata_hash
 from kraft.coordinator.groups.group import CONSUMER_PROTOCOL, Group
 from kraft.coordinator.groups.join import ID_FIRST_VERSION, check_session_timeout
 from kraft.coordinator.groups.rebalance import Step, join_error
-from kraft.coordinator.groups.session import BATCHED_LEAVE_VERSION, PROTOCOL_SAID_VERSION
+from kraft.coordinator.groups.session import BATCHED_LEAVE_VERSION, PROTOCOL_VERSION
 from kraft.messages.consumer_group_member_metadata_value import ClassicMemberMetadata, ClassicProtocol
 from kraft.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kraft.messages.heartbeat_request import HeartbeatRequest
@@ -164,13 +164,13 @@ def sync(step: Step, consumers: ConsumerGroups, request: CoordinatorRequest) -> 
     message: SyncGroupRequest = request.message
     group = consumers.groups[message.group_id]
     try:
-        said = message.protocol_type, message.protocol_name
-        if request.version >= PROTOCOL_SAID_VERSION and None in said:
+        named = message.protocol_type, message.protocol_name
+        if request.version >= PROTOCOL_VERSION and None in named:
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         member = _classic_member(group, message.member_id, message.group_instance_id, message.generation_id)
         assert member.classic is not None
         protocol = member.classic.supported_protocols[0]
-        if said[0] not in (None, CONSUMER_PROTOCOL) or said[1] not in (None, protocol.name):
+        if named[0] not in (None, CONSUMER_PROTOCOL) or named[1] not in (None, protocol.name):
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         # A member that must give up partitions first has joined already: it joins again after that.
         if group.epoch > member.member_epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:

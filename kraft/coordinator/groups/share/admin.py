@@ -142,10 +142,10 @@ def _alterable(
     if topic is not None:
         answer.topic_id = topic.id
     for each in wanted.partitions:
-        told = AlterShareGroupOffsetsResponsePartition(each.partition_index)
-        answer.partitions.append(told)
+        result = AlterShareGroupOffsetsResponsePartition(each.partition_index)
+        answer.partitions.append(result)
         if topic is None or each.partition_index not in topic.partitions:
-            told.error_code, told.error_message = _UNKNOWN
+            result.error_code, result.error_message = _UNKNOWN
         else:
             known[each.partition_index] = each.start_offset
     return answer, known
