@@ -84,6 +84,9 @@ class HostedPartition:
     _waiting_for_more: set[Watcher] = attrs.Factory(set)
     _appending: trio.Lock | None = None
 
+    def __attrs_post_init__(self) -> None:
+        self._advance(self.high_watermark)
+
     @property
     def name(self) -> str:
         return f"{self.topic}-{self.index}"
@@ -318,13 +321,14 @@ class HostedPartition:
         self._cut_to(offset)
 
     def _advance(self, high_watermark: int) -> None:
+        """Set the high watermark. Transactions that ended below it no longer limit the last stable offset."""
         self.high_watermark = high_watermark
         producers = self.log.producers
         if producers.ended:
             producers.high_watermark_advanced(high_watermark)
 
     def _cut_to(self, end_offset: int) -> None:
-        self.high_watermark = min(self.high_watermark, end_offset)
+        self._advance(min(self.high_watermark, end_offset))
         self.cleaned_offset = min(self.cleaned_offset, end_offset)
         self._set(self._waiting)
 

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from kraft.metadata.partitions import Partition
+from kraft.records.control import EndTransactionMarker
 from kraft.records.record import Record, encode_batch
 from kraft.replication.partition import HostedPartition
 from kraft.storage.cleaner import Cleaning
+from kraft.storage.directory import LastStop
 from kraft.storage.epochs import LeaderEpochs
 from kraft.storage.log import Log
 from tests.storage.logs import append, batch, config
@@ -41,6 +43,25 @@ def test_records_that_take_the_place_of_cut_ones_are_compacted_too(tmp_path: Pat
     partition = HostedPartition("topic", uuid.uuid4(), 0, log, state, 2, cleaned_offset=2)
     partition.truncate_to(1, 0)
     assert (log.log_end_offset, partition.cleaned_offset) == (1, 1)
+
+
+@pytest.mark.parametrize("is_truncated", [False, True], ids=["start", "truncation"])
+def test_a_follower_without_news_knows_which_transactions_have_ended(tmp_path: Path, is_truncated: bool) -> None:
+    """``UnifiedLog.initializeHighWatermark`` and ``truncateTo`` set the high watermark by ``updateHighWatermark``,
+    which completes the transactions below it (``maybeIncrementFirstUnstableOffset``). The log has just replayed them.
+    """
+    log = Log.open(tmp_path, "topic-0", config(), now_ms=0)
+    append(log, batch([b"a"], producer_id=1, producer_epoch=0, base_sequence=0, transactional=True))
+    append(log, EndTransactionMarker(committed=True, coordinator_epoch=0).batch(1, 0, 0))
+    append(log, batch([b"b"]))
+    log.abandon()
+    log = Log.open(tmp_path, "topic-0", config(), now_ms=0, last_stop=LastStop.KILLED)
+    state = Partition(replicas=(1, 2), isr=(1, 2), leader=2, leader_epoch=0, partition_epoch=0, directories=())
+    partition = HostedPartition("topic", uuid.uuid4(), 0, log, state, 2)
+    if is_truncated:
+        partition.truncate_to(2, 0)
+    partition.learn(2, 0)
+    assert (partition.high_watermark, partition.last_stable_offset) == (2, 2)
 
 
 class TestFullDisk:
