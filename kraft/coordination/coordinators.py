@@ -84,7 +84,7 @@ def make_coordinators(
     channel = ShareStateChannel(config, replicas, share_states, connect_to, lambda: create_topics([SHARE_STATE_TOPIC]))
     interval_ms = config.groups.offsets_retention_check_interval_ms
     groups = Groups(replicas, world, group_settings(config), interval_ms, channel.request)
-    writer = MarkerWriter(config, replicas, groups, world.clock)
+    writer = MarkerWriter(config, replicas, groups)
     transactions = Transactions(config, replicas, world, new_producer_id, connect_to, writer.write)
     declare_group_metrics(registry, groups)
     groups.report_counts(declare_group_rates(registry))

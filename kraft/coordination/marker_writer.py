@@ -26,7 +26,6 @@ from kraft.records.control import EndTransactionMarker
 from kraft.replication.replicas import Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
-from kraft.world.clock import Clock
 from kraft.world.slices import Slices
 
 logger = logging.getLogger("kraft.transactions")
@@ -55,7 +54,6 @@ class MarkerWriter:
     config: NodeConfig
     replicas: Replicas
     groups: Groups
-    clock: Clock
 
     async def write(self, message: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
         """Append the markers, and return once they are committed, or ``request.timeout.ms`` is over."""
@@ -101,7 +99,7 @@ class MarkerWriter:
                 uncommitted.append(_UncommittedMarker(result, self.groups.end_transaction(index, ending).wait))
                 return result
             await self.replicas.make_ids_durable([partition])
-            appended = await partition.append_marker(marker.producer_id, marker.producer_epoch, end, self.clock)
+            appended = await partition.append_marker(marker.producer_id, marker.producer_epoch, end)
             leadership = partition.leadership  # which may end during the flush
             await self.replicas.flush_due([partition])
         except KafkaError as refused:

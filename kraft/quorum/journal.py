@@ -152,7 +152,7 @@ class QuorumJournal:
             return [line]
         known.times += 1
         known.epoch, known.ms = request.epoch, now_ms
-        if now_ms - known.written_ms < REPEAT_MS:
+        if 0 <= now_ms - known.written_ms < REPEAT_MS:
             return []
         known.written_ms = now_ms
         return [_again(known)]

@@ -131,17 +131,17 @@ class Maintenance:
 
     async def flush_by_time(self) -> None:
         """Flush the logs whose ``flush.ms`` has passed."""
-        now_ms = self.world.clock.now_ms()
+        now_s = self.world.clock.now_s()
         slices = Slices(PARTITIONS_AT_ONCE)
         for partition in self._held():
             await slices.spend()
             log = partition.log
             if log.failure is not None:
                 raise _cannot_go_on(partition, log.failure)
-            due = log.config.flush_ms < LONG_MAX and now_ms - partition.flushed_at_ms >= log.config.flush_ms
+            due = log.config.flush_ms < LONG_MAX and now_s - partition.flushed_at_s >= log.config.flush_ms / 1000
             if due and log.recovery_point < log.log_end_offset:
                 await self._flush(partition, log.log_end_offset)
-                partition.flushed_at_ms = now_ms
+                partition.flushed_at_s = now_s
 
     async def _flush(self, partition: HostedPartition, end_offset: int) -> None:
         """Make a log durable below ``end_offset``.

@@ -74,7 +74,8 @@ class HostedPartition:
     """
     propose: Callable[[HostedPartition, Proposal], None] = _keep
     leadership: Leadership | None = None
-    flushed_at_ms: int = 0
+    clock: Clock = attrs.Factory(Clock)
+    flushed_at_s: float = 0.0
     """When ``flush.ms`` last made the log durable."""
     produce_rules: tuple[LogConfig, ProduceRules] | None = None
     """The rules for produced records, with the configuration from which they were computed."""
@@ -221,7 +222,7 @@ class HostedPartition:
         if marker is not None and marker.transaction_version >= EPOCH_BUMP_VERSION:
             self.log.producers.next_epoch_began(headers[0][1].producer_id)
         self._set(self._waiting_for_more)
-        self.step(now_ms / 1000, Appended(appended.last_offset + 1))
+        self.step(self.clock.now_s(), Appended(appended.last_offset + 1))
         return appended
 
     async def append_large(
@@ -240,9 +241,7 @@ class HostedPartition:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return self.append(buffer, now_ms, headers)
 
-    async def append_marker(
-        self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker, clock: Clock
-    ) -> AppendInfo:
+    async def append_marker(self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker) -> AppendInfo:
         """Append the end of a producer's transaction as the leader (KIP-98), behind an append that is under way.
 
         Raises:
@@ -252,16 +251,15 @@ class HostedPartition:
         """
         if self.is_appending:
             async with self.appending():
-                return self._append_marker(producer_id, producer_epoch, marker, clock.now_ms())
+                return self._append_marker(producer_id, producer_epoch, marker)
         # A free lock would let a round of other tasks pass, in which the producer's next request may come too early.
-        return self._append_marker(producer_id, producer_epoch, marker, clock.now_ms())
+        return self._append_marker(producer_id, producer_epoch, marker)
 
-    def _append_marker(
-        self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker, now_ms: int
-    ) -> AppendInfo:
+    def _append_marker(self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker) -> AppendInfo:
         if not self.is_leader:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         self.check_min_insync()
+        now_ms = self.clock.now_ms()
         self.log.producers.check_marker(producer_id, producer_epoch, marker)
         return self.append(marker.batch(producer_id, producer_epoch, now_ms), now_ms, marker=marker)
 

@@ -507,6 +507,7 @@ class Replicas:
             checkpointed_start_offset=checkpoints.offset(LOG_START_OFFSET, where),
             cleaned_offset=min(checkpoints.offset(CLEANER_OFFSET, where), log.log_end_offset),
             propose=self._propose,
+            clock=self.world.clock,
         )
         self.partitions.setdefault(topic.name, {})[index] = partition
         self.opener.hosted_in[os.path.dirname(log.directory)] += 1

@@ -82,7 +82,7 @@ class RequestFiles:
                 chunk = []
         if chunk:
             self._append(chunk)
-        if self._fd >= 0 and self._now_ms() - self._opened_ms >= self._roll_ms:
+        if self._fd >= 0 and not 0 <= self._now_ms() - self._opened_ms < self._roll_ms:
             self._roll()
 
     def complete(self) -> None:

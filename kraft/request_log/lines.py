@@ -64,7 +64,7 @@ class RequestLines:
         self._add(
             _REQUEST
             % (
-                int(event.time_s * 1000),
+                self._now_ms(),
                 self._node_id,
                 _encoded_client(*client),
                 head.correlation_id,

@@ -50,7 +50,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._client: BlockingCluster | None = None
         self._target: PartitionOffsets | None = None
         self._clock = Clock()
-        self._last_batch_ms: int | None = None
+        self._last_batch_s: float | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_client": None}
@@ -134,14 +134,14 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _waits(self, start: PartitionOffsets, end: PartitionOffsets) -> bool:
         """Whether fewer than ``minOffsetsPerTrigger`` offsets are there, and ``maxTriggerDelay`` is not over."""
-        least, now_ms = self._options.get(MIN_OFFSETS), self._clock.now_ms()
+        least, now_s = self._options.get(MIN_OFFSETS), self._clock.now_s()
         if least is None:
             return False
-        delay_ms = self._options[MAX_TRIGGER_DELAY]
-        in_time = self._last_batch_ms is not None and now_ms - self._last_batch_ms < delay_ms
+        delay_s = self._options[MAX_TRIGGER_DELAY] / 1000
+        in_time = self._last_batch_s is not None and now_s - self._last_batch_s < delay_s
         if in_time and sum(backlog(start, end).values()) < least:
             return True
-        self._last_batch_ms = now_ms
+        self._last_batch_s = now_s
         return False
 
     def _call(self, ask: Callable[[TopicOffsets], Awaitable[T]]) -> T:

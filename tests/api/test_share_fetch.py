@@ -631,7 +631,7 @@ async def _abort(desk: ShareBroker, batches: int = 1, records: int = 1) -> None:
         fields: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0, "base_sequence": number * records}
         partition.append(bytearray(batch(*[b"aborted"] * records, transactional=True, **fields)), 0)
     marker = EndTransactionMarker(committed=False, coordinator_epoch=0)
-    await partition.append_marker(5, 0, marker, desk.context.clock)
+    await partition.append_marker(5, 0, marker)
 
 
 async def test_records_follow_those_of_a_long_aborted_transaction_at_once(

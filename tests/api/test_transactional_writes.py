@@ -21,7 +21,6 @@ from kraft.records.control import EndTransactionMarker
 from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.world.clock import Clock
 from tests.api.transactions import UNVERIFIED, Coordinator
 from tests.support.held import TOPIC, TOPIC_ID, Broker, leader_in, serving, with_coordinators
 from tests.support.talk import batch
@@ -261,7 +260,7 @@ async def test_the_marker_of_the_last_epoch_does_not_end_the_next_transaction(
 
         def end() -> None:
             with suppress(StopIteration):  # it does not wait
-                leader.broker.partition.append_marker(PRODUCER, EPOCH, marker, Clock()).send(None)
+                leader.broker.partition.append_marker(PRODUCER, EPOCH, marker).send(None)
 
         leader.coordinator.meanwhile = end
         assert await leader.write(version=12) == [code]

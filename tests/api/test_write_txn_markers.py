@@ -143,8 +143,8 @@ async def test_a_marker_that_another_leader_truncated_is_not_committed(tmp_path:
     async with leader_in(tmp_path, 2, 1, 2) as broker, trio.open_nursery() as nursery:
         await broker.replicas.make_ids_durable(broker.replicas.all())
         kept, moved = broker.replicas.all()
-        config, clock = from_mapping(SETTINGS).config, broker.replicas.world.clock
-        writer = MarkerWriter(config, broker.replicas, cast(Any, None), clock)
+        config = from_mapping(SETTINGS).config
+        writer = MarkerWriter(config, broker.replicas, cast(Any, None))
         topic = WritableTxnMarkerTopic(TOPIC, [0, 1])
         message = WriteTxnMarkersRequest([WritableTxnMarker(PRODUCER, 0, True, [topic])])
 

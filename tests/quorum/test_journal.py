@@ -115,6 +115,15 @@ def test_repeated_requests_of_a_peer_are_counted(journal: QuorumJournal, tmp_pat
     assert (again["peer"], again["times"], again["epoch"], again["ms"]) == (3, 40, 50, clock.now_ms)
 
 
+def test_a_repetition_is_written_when_the_clock_was_set_back(
+    journal: QuorumJournal, tmp_path: Path, clock: Clock
+) -> None:
+    journal.note(Effects(verdicts=[vote(3)]))
+    clock.now_ms -= 1
+    journal.note(Effects(verdicts=[vote(3)]))
+    assert [line.get("times") for line in lines(tmp_path)[1:]] == [None, 1]
+
+
 def test_a_change_of_state_ends_the_counting(journal: QuorumJournal, tmp_path: Path) -> None:
     for _ in range(3):
         journal.note(Effects(verdicts=[vote(3)]))

@@ -355,14 +355,14 @@ async def test_a_marker_waits_for_an_append_under_way(broker: Broker) -> None:
     """``UnifiedLog`` appends one batch after the other, under a lock. Without another append, a marker does not even
     let other tasks run.
     """
-    partition, clock = broker.partition, World().clock
+    partition = broker.partition
     marker = EndTransactionMarker(committed=True, coordinator_epoch=0)
     with trio.testing.assert_no_checkpoints():
-        first = await partition.append_marker(7, 0, marker, clock)
+        first = await partition.append_marker(7, 0, marker)
     offsets = [first.last_offset]
 
     async def append() -> None:
-        offsets.append((await partition.append_marker(7, 0, marker, clock)).last_offset)
+        offsets.append((await partition.append_marker(7, 0, marker)).last_offset)
 
     async with trio.open_nursery() as nursery:
         async with partition.appending():

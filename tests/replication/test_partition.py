@@ -8,15 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from kraft.broker.leadership import FollowerFetched, LagChecked, Settled
 from kraft.metadata.partitions import Partition
 from kraft.records.control import EndTransactionMarker
 from kraft.records.record import Record, encode_batch
 from kraft.replication.partition import HostedPartition
+from kraft.simulation.virtual_network import VirtualClock
 from kraft.storage.cleaner import Cleaning
 from kraft.storage.directory import LastStop
 from kraft.storage.epochs import LeaderEpochs
 from kraft.storage.log import Log
+from kraft.world.world import World
 from tests.storage.logs import append, batch, config
+from tests.support.held import broker_in, registration, topic
 
 
 def test_reading_ends_where_compaction_has_emptied_the_end_of_the_log(tmp_path: Path) -> None:
@@ -62,6 +66,24 @@ def test_a_follower_without_news_knows_which_transactions_have_ended(tmp_path: P
         partition.truncate_to(2, 0)
     partition.learn(2, 0)
     assert (partition.high_watermark, partition.last_stable_offset) == (2, 2)
+
+
+async def test_the_high_watermark_does_not_wait_for_a_replica_that_lags_by_another_clock(tmp_path: Path) -> None:
+    """The timestamps of records come from the system's clock, and may be far from the time of the ISR."""
+    now = 0.0
+    broker = broker_in(tmp_path, 1, World(clock=VirtualClock(seconds=lambda: now)))
+    await broker.replicas.registered(5)
+    await broker.hear(registration(1, 5), registration(2, 6), *topic(1, 2, leader=1))
+    partition, clock = broker.partition, broker.replicas.world.clock
+    partition.fetched(clock.now_s(), FollowerFetched(2, 6, 0, 0))
+    now += 60
+    partition.append(bytearray(batch([b"a"])), 1000)
+    partition.step(clock.now_s(), LagChecked())
+    assert partition.leadership is not None
+    assert partition.leadership.pending is not None
+    partition.step(clock.now_s(), Settled(partition.leadership.pending, (1,), 1))
+    partition.append(bytearray(batch([b"b"])), 1000)
+    assert partition.high_watermark == 2
 
 
 class TestFullDisk:

@@ -58,6 +58,13 @@ def test_a_file_has_its_name_when_it_is_complete(files: RequestFiles, clock: Clo
     assert (tmp_path / "log" / "requests-1000-00000000.jsonl").read_bytes() == b"a\nb\n"
 
 
+def test_a_file_is_rolled_when_the_clock_was_set_back(files: RequestFiles, clock: Clock, tmp_path: Path) -> None:
+    files.write([b"a"])
+    clock.ms -= 1
+    files.write([])
+    assert names(tmp_path / "log") == ["requests-1000-00000000.jsonl"]
+
+
 def test_a_full_file_is_rolled_at_a_line(files: RequestFiles, tmp_path: Path) -> None:
     line = b"x" * 1000
     files.write([line] * 200)

@@ -33,7 +33,7 @@ def test_a_request_is_one_object(queue: RequestLines) -> None:
     queue.add_request(sampled())
     assert decoded(queue.take().lines) == [
         {
-            "ms": 1_700_000_001_500,
+            "ms": 1_700_000_000_123,
             "node": 4,
             "kind": "request",
             "plane": "data",

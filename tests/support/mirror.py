@@ -120,7 +120,7 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "api/test_row.py": "api.authorized_operations",
         "controller/test_alter_configs.py": "metadata.config_changes",
         "metadata/test_delta.py": "metadata.image metadata.topic_name",
-        "node/test_node.py": "api.context controller.context world.clock world.world",
+        "node/test_node.py": "api.context controller.context world.world",
         "replication/test_commands.py": "metadata.update_metadata",
     },
     "declarations of settings": {
