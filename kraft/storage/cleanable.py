@@ -42,17 +42,17 @@ def cleanable(
     offset.
 
     The cleaner never compacts the active segment, anything at or beyond ``end``, or a segment with a record younger
-    than ``min.compaction.lag.ms``. Raises CorruptBatch for a damaged first batch of a segment, OSError.
+    than a positive ``min.compaction.lag.ms``. Raises CorruptBatch for a damaged first batch of a segment, OSError.
     """
     clean_end = checkpoint if log_start_offset <= checkpoint <= segments[-1].next_offset else log_start_offset
     dirty_end = clean_end
     clean_bytes = dirty_bytes = 0
-    overdue = False
+    overdue, lag_ms = False, config.min_compaction_lag_ms
     for segment in segments[:-1]:
         if segment.next_offset <= clean_end:
             clean_bytes += segment.size
             continue
-        if segment.next_offset > end or now_ms - newest_ms(segment) < config.min_compaction_lag_ms:
+        if segment.next_offset > end or (lag_ms > 0 and now_ms - newest_ms(segment) < lag_ms):
             break
         dirty_end = segment.next_offset
         dirty_bytes += segment.size

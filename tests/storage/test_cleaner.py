@@ -157,6 +157,8 @@ def test_cleanable_logs(tmp_path: Path) -> None:
     assert judge(checkpoint=0, start=1) == (1, 2)
     assert judge(end=1) == (0, 1)
     assert judge(now_ms=2500, min_compaction_lag_ms=1000) == (0, 1)
+    # LogCleanerManager.cleanableOffsets: ``if (minCompactionLagMs > 0)``. One client's clock may be ahead.
+    assert judge(now_ms=500) == (0, 2)
     found = cleanable(log.segments, _settings(), 1, 0, 3, 9999)
     assert found.dirty_ratio == 0.5
     assert found.is_due(_settings())
