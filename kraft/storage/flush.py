@@ -16,7 +16,8 @@ from kraft.storage.open_files import OpenFile
 class Flush:
     """The files to sync before ``end_offset`` can be the recovery point.
 
-    ``paths`` are files that recovery trusts below the recovery point: indexes of sealed segments, leader epochs.
+    ``paths`` are files that recovery trusts below the recovery point: indexes of sealed segments, the producers at
+    their ends, leader epochs.
     """
 
     end_offset: int

@@ -2,8 +2,9 @@
 
 A snapshot named after an offset holds the producer state of every batch below that offset. Recovery replays the headers
 of later batches. The log writes a snapshot at the base offset of each segment, and at close. Within a segment it writes
-one more every few thousand batches, to keep the replay after a kill short. A snapshot has a checksum and needs no
-fsync: a lost or damaged one means a longer replay.
+one more every few thousand batches, to keep the replay after a kill short. A snapshot has a checksum: a lost or damaged
+one means a longer replay. But where compaction has removed markers, a replay cannot learn from them that transactions
+have ended. So the flush of a sealed segment includes the snapshot at its end.
 """
 
 from __future__ import annotations

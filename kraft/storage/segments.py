@@ -16,7 +16,7 @@ from kraft.storage.errors import CorruptLog
 from kraft.storage.flush import Flush
 from kraft.storage.open_files import LazyFile
 from kraft.storage.recovery import ADVICE
-from kraft.storage.segment import LOG_SUFFIX, NEW_SUFFIX, Segment, remove_segment, segment_path
+from kraft.storage.segment import LOG_SUFFIX, NEW_SUFFIX, SNAPSHOT_SUFFIX, Segment, remove_segment, segment_path
 from kraft.storage.transaction_index import AbortedTransaction, overlapping
 from kraft.wire.splice import FileSlice
 
@@ -154,19 +154,20 @@ class Segments(list[Segment]):
         ``also`` are other replaced files of this directory. ``cuts`` is how often the log was truncated before.
         """
         due = [each for each in self if each.base_offset < offset and self._is_due(each, recovery_point)]
-        indexes = []
+        beside = []
         for segment in due:
             if segment is not self.active:
                 segment.index.is_unsynced = segment.time_index.is_unsynced = False
-                indexes += [segment.index.path, segment.time_index.path]
+                producers = segment_path(self.directory, segment.next_offset, SNAPSHOT_SUFFIX)
+                beside += [segment.index.path, segment.time_index.path, producers]
             if segment.aborted.is_unsynced:
                 segment.aborted.is_unsynced = False
-                indexes.append(segment.aborted.path)
+                beside.append(segment.aborted.path)
         directories = (self.directory, os.path.dirname(self.directory)) if self.moved or also else ()
         self.moved = False
         for segment in due:
             segment.was_cut = False
-        return Flush(offset, tuple(segment.file for segment in due), (*indexes, *also), directories, cuts)
+        return Flush(offset, tuple(segment.file for segment in due), (*beside, *also), directories, cuts)
 
     def _is_due(self, segment: Segment, recovery_point: int) -> bool:
         if segment.next_offset > recovery_point or segment.was_cut:

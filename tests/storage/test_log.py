@@ -523,6 +523,21 @@ def test_a_segment_that_was_flushed_before_its_roll_gets_its_indexes_flushed(tmp
     assert first.index.path not in log.begin_flush().paths
 
 
+def test_the_flush_of_a_sealed_segment_includes_the_producers_at_its_end(tmp_path: Path) -> None:
+    """``UnifiedLog.roll`` schedules flush-log, which calls flushProducerStateSnapshot before it flushes the segment."""
+    log = open_log(tmp_path, config())
+    append(log, batch([b"a"], producer_id=7, producer_epoch=0, base_sequence=0))
+    log.roll()
+    append(log, batch([b"b"], producer_id=7, producer_epoch=0, base_sequence=1))
+    flush = log.begin_flush(1)
+    assert f"{log.directory}/{1:020}.snapshot" in flush.paths
+    assert log.directory in flush.directories
+    flush.run()
+    log.flushed(flush)
+    assert not any(path.endswith(".snapshot") for path in log.begin_flush().paths)
+    assert Path(log.directory, f"{1:020}.snapshot").exists()
+
+
 def test_a_flush_includes_one_that_has_not_ended(tmp_path: Path) -> None:
     """``flush.messages`` may flush while maintenance does. Whichever ends first raises the recovery point, so each must
     have synced the new segment's name, and the epochs."""
