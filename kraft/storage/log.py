@@ -521,7 +521,7 @@ class Log:
         flush.run()
         self.flushed(flush)
 
-    def begin_flush(self, offset: int | None = None) -> Flush:
+    def begin_flush(self, offset: int | None = None, *, at_stop: bool = False) -> Flush:
         """Return the files to sync. The caller runs the flush on any thread and then calls ``flushed``.
 
         Raises OSError if a write has failed before, because a kernel reports lost writes only once.
@@ -532,7 +532,7 @@ class Log:
         if self.has_unsynced_id:
             replaced.append(partition_metadata.path_in(self.directory))
         self.epochs.unsynced = False
-        flush = self.segments.begin_flush(self.recovery_point, offset, replaced, self.cuts)
+        flush = self.segments.begin_flush(self.recovery_point, offset, replaced, self.cuts, at_stop=at_stop)
         if self._unfinished is not None:
             flush = flush.including(self._unfinished)
         self._unfinished = flush
@@ -561,7 +561,7 @@ class Log:
         The caller runs the flush on any thread, and then calls ``flushed`` and ``abandon``.
         """
         self.complete()
-        flush = self.begin_flush()
+        flush = self.begin_flush(at_stop=True)
         self.is_closed = True
         return flush
 

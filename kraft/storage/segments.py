@@ -147,34 +147,37 @@ class Segments(list[Segment]):
             segment.aborted.clear()
         return uncertain[0].base_offset
 
-    def begin_flush(self, recovery_point: int, offset: int, also: Sequence[str], cuts: int) -> Flush:
+    def begin_flush(
+        self, recovery_point: int, offset: int, also: Sequence[str], cuts: int, *, at_stop: bool = False
+    ) -> Flush:
         """Return the files to sync so that everything below ``offset`` is durable. Below ``recovery_point`` it is
         already.
 
-        ``also`` are other replaced files of this directory. ``cuts`` is how often the log was truncated before.
+        ``also`` are other replaced files of this directory. ``cuts`` is how often the log was truncated before. Only a
+        flush ``at_stop`` includes the indexes of the active segment: recovery rebuilds them, unless the stop was clean.
         """
-        due = [each for each in self if each.base_offset < offset and self._is_due(each, recovery_point)]
+        due = [each for each in self if each.base_offset < offset and self._is_due(each, recovery_point, at_stop)]
         beside = []
         for segment in due:
-            if segment is not self.active:
+            if at_stop or segment is not self.active:
                 segment.index.is_unsynced = segment.time_index.is_unsynced = False
                 producers = segment_path(self.directory, segment.next_offset, SNAPSHOT_SUFFIX)
                 beside += [segment.index.path, segment.time_index.path, producers]
             if segment.aborted.is_unsynced:
                 segment.aborted.is_unsynced = False
                 beside.append(segment.aborted.path)
-        directories = (self.directory, os.path.dirname(self.directory)) if self.moved or also else ()
+        has_new_names = self.moved or also or (at_stop and due)
+        directories = (self.directory, os.path.dirname(self.directory)) if has_new_names else ()
         self.moved = False
         for segment in due:
             segment.was_cut = False
         return Flush(offset, tuple(segment.file for segment in due), (*beside, *also), directories, cuts)
 
-    def _is_due(self, segment: Segment, recovery_point: int) -> bool:
+    def _is_due(self, segment: Segment, recovery_point: int, at_stop: bool) -> bool:
         if segment.next_offset > recovery_point or segment.was_cut:
             return True
-        # No flush of an active segment includes its indexes: after a power cut recovery rebuilds them.
         indexes = segment.index, segment.time_index, segment.aborted
-        return segment is not self.active and any(index.is_unsynced for index in indexes)
+        return (at_stop or segment is not self.active) and any(index.is_unsynced for index in indexes)
 
     def close(self) -> None:
         """Close the files without a flush."""

@@ -538,6 +538,27 @@ def test_the_flush_of_a_sealed_segment_includes_the_producers_at_its_end(tmp_pat
     assert Path(log.directory, f"{1:020}.snapshot").exists()
 
 
+@pytest.mark.parametrize("is_flushed", [False, True])
+def test_a_controlled_stop_includes_the_indexes_of_the_active_segment(tmp_path: Path, is_flushed: bool) -> None:
+    """``UnifiedLog.flush(forceFlushActiveSegment=true)`` in ``LogManager.shutdown``. The next start reads no batch, so
+    a time index that a power cut has emptied would hide records from ListOffsets.
+    """
+    log = open_log(tmp_path, config(index_interval_bytes=0))
+    for timestamp in range(3):
+        append(log, batch([b"a"], timestamp=timestamp, producer_id=7, producer_epoch=0, base_sequence=timestamp))
+    if is_flushed:
+        log.flush()
+    flush = log.begin_close()
+    active = log.segments.active
+    snapshot = f"{log.directory}/{3:020}.snapshot"
+    assert {active.index.path, active.time_index.path, snapshot} <= set(flush.paths)
+    assert log.directory in flush.directories
+    flush.run()
+    log.flushed(flush)
+    log.abandon()
+    assert open_log(tmp_path, config(index_interval_bytes=0), recovery_point=3).begin_close().is_empty
+
+
 def test_a_flush_includes_one_that_has_not_ended(tmp_path: Path) -> None:
     """``flush.messages`` may flush while maintenance does. Whichever ends first raises the recovery point, so each must
     have synced the new segment's name, and the epochs."""
