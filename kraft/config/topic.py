@@ -129,7 +129,7 @@ class LogConfig:
     )
     index_interval_bytes: int = integer(
         4096,
-        "Add an entry to the offset index once about this many bytes were appended.",
+        "Add an entry to the offset index once about this many bytes were appended, at most 256 KiB.",
         limit=at_least(0),
         synonyms=_from("log.index.interval.bytes"),
     )

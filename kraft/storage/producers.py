@@ -2,9 +2,9 @@
 
 A snapshot named after an offset holds the producer state of every batch below that offset. Recovery replays the headers
 of later batches. The log writes a snapshot at the base offset of each segment, and at close. Within a segment it writes
-one more every few thousand batches, to keep the replay after a kill short. A snapshot has a checksum: a lost or damaged
-one means a longer replay. But where compaction has removed markers, a replay cannot learn from them that transactions
-have ended. So the flush of a sealed segment includes the snapshot at its end.
+one more every few thousand batches, to keep the replay after a kill or a truncation short. A snapshot has a checksum: a
+lost or damaged one means a longer replay. But where compaction has removed markers, a replay cannot learn from them
+that transactions have ended. So the flush of a sealed segment includes the snapshot at its end.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from kraft.wire.varint import Buffer
 
 _BATCHES_BETWEEN_SNAPSHOTS = 4096
 _BATCHES_PER_PRODUCER = 4
+_INTERIM_SNAPSHOTS = 2
 _NAME = re.compile(r"([0-9]{20})\.snapshot")
 
 
@@ -40,7 +41,8 @@ class ProducerSnapshots:
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
-        self._interim: int | None = None
+        self._interims: list[int] = []
+        """The offsets of the newest interim snapshots. With the older one a truncation below the newer one is short."""
         self._newest = 0
         """The offset of the newest snapshot. None is needed at offset 0."""
         self._batches = 0
@@ -78,7 +80,7 @@ class ProducerSnapshots:
         Deletes damaged snapshots, those beyond ``end_offset``, whose batches were truncated, and those below
         ``first_offset``, after which batches are missing.
         """
-        self._interim = None
+        self._interims.clear()
         for offset in sorted(self.offsets(), reverse=True):
             if first_offset <= offset <= end_offset:
                 with (
@@ -97,8 +99,9 @@ class ProducerSnapshots:
             # The append has succeeded and must not fail now. Without the snapshot only the replay gets longer.
             with contextlib.suppress(OSError):
                 self.write(states, end_offset)
-                replaced, self._interim = self._interim, end_offset
-                self._remove(replaced)
+                self._interims.append(end_offset)
+                if len(self._interims) > _INTERIM_SNAPSHOTS:
+                    self._remove(self._interims.pop(0))
 
     def write(self, states: ProducerStates, offset: int) -> None:
         """Write the state as of ``offset``."""
@@ -107,22 +110,22 @@ class ProducerSnapshots:
 
     def write_for_segment(self, states: ProducerStates, base_offset: int) -> None:
         """Write the state at the start of a new segment or at a stop, unless there is a snapshot of this offset
-        (``ProducerStateManager.takeSnapshot``), and remove the interim snapshot.
+        (``ProducerStateManager.takeSnapshot``).
         """
         if base_offset != self._newest:
             self.write(states, base_offset)
-        if self._interim != base_offset:
-            self._remove(self._interim)
-        self._interim = None
+        if base_offset in self._interims:
+            self._interims.remove(base_offset)
 
     def keep_only(self, base_offsets: set[int]) -> None:
-        """Delete the snapshots that belong to no segment, except the newest."""
-        for offset in sorted(self.offsets())[:-1]:
+        """Delete the snapshots that belong to no segment, except the newest ones."""
+        for offset in sorted(self.offsets())[:-_INTERIM_SNAPSHOTS]:
             if offset not in base_offsets:
                 self._remove(offset)
 
     def clear(self) -> None:
         self._newest = 0
+        self._interims.clear()
         for offset in self.offsets():
             self._remove(offset)
 
@@ -131,10 +134,9 @@ class ProducerSnapshots:
         names = map(_NAME.fullmatch, os.listdir(self._directory))
         return [int(match[1]) for match in names if match]
 
-    def _remove(self, offset: int | None) -> None:
-        if offset is not None:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._path(offset))
+    def _remove(self, offset: int) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path(offset))
 
     def _path(self, offset: int) -> str:
         return segment_path(self._directory, offset, SNAPSHOT_SUFFIX)

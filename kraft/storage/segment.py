@@ -44,6 +44,11 @@ MAX_POSITION = 2**31 - 1
 PIECE_BYTES = 1 << 20
 """Not a Kafka setting. The bytes that ``write_ahead`` writes before other tasks run: a few milliseconds of work."""
 
+_LONGEST_INTERVAL_BYTES = 1 << 18
+"""Not a Kafka setting. The bytes after which an index entry follows, however long ``index.interval.bytes`` is: a read
+walks the batches from the last entry on.
+"""
+
 _INDEX_ENTRY_BYTES = OffsetIndex.entry.size
 _TIME_INDEX_ENTRY_BYTES = TimeIndex.entry.size
 
@@ -234,7 +239,7 @@ class Segment:
     def _learn(self, position: int, last_offset: int, max_timestamp: int) -> None:
         if max_timestamp > self.max_timestamp:
             self.max_timestamp, self.max_timestamp_offset = max_timestamp, last_offset
-        if position - self.index.last_position > self.index_interval_bytes:
+        if position - self.index.last_position > min(self.index_interval_bytes, _LONGEST_INTERVAL_BYTES):
             self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset)
             self.index.append(last_offset, position)
         if position == 0:

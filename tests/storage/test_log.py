@@ -11,6 +11,7 @@ from uuid import UUID
 import attrs
 import pytest
 
+from kraft.broker.producer_state import ProducerStates
 from kraft.records.batch import CorruptBatch, TimestampType, iter_headers, stamp
 from kraft.simulation.virtual_network import at_once
 from kraft.storage.directory import LastStop
@@ -344,10 +345,45 @@ def test_snapshots_between_segments_bound_the_replay(tmp_path: Path) -> None:
     for sequence in range(9000):
         append(log, batch([b"x"], producer_id=7, producer_epoch=0, base_sequence=sequence))
     names = [name for name in os.listdir(log.directory) if name.endswith(".snapshot")]
-    assert names == [f"{8192:020d}.snapshot"]
+    assert sorted(names) == [f"{4096:020d}.snapshot", f"{8192:020d}.snapshot"]
     log.abandon()
     log = open_log(tmp_path, config(), last_stop=LastStop.KILLED)
     assert log.producers.entries()[0].batches[-1].last_offset == 8999
+
+
+@pytest.mark.parametrize(
+    ("before", "offset", "replayed"), [("", 29, 9), ("roll", 34, 4), ("roll", 29, 9), ("kill", 29, 9)]
+)
+def test_a_truncation_replays_few_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, offset: int, replayed: int
+) -> None:
+    """A follower truncates in the event loop, and its leader may lack any of the newest batches. A replay of all small
+    batches of a segment took two seconds.
+    """
+    monkeypatch.setattr("kraft.storage.producers._BATCHES_BETWEEN_SNAPSHOTS", 10)
+    log = open_log(tmp_path, config())
+    for sequence in range(35):
+        append(log, batch([b"x"], producer_id=7, producer_epoch=0, base_sequence=sequence))
+    if before == "roll":
+        log.roll()
+    elif before == "kill":
+        log.abandon()
+        log = open_log(tmp_path, config(), last_stop=LastStop.KILLED)
+    counted = []
+    replay = ProducerStates.replay
+    monkeypatch.setattr(ProducerStates, "replay", lambda *arguments: (counted.append(1), replay(*arguments))[1])
+    log.truncate_to(offset, 1000)
+    assert len(counted) == replayed
+    assert log.producers.entries()[0].batches[-1].last_offset == offset - 1
+
+
+def test_a_long_index_interval_is_cut_short(tmp_path: Path) -> None:
+    """A read walks the batches from the last entry before its offset, and holds the event loop meanwhile."""
+    log = open_log(tmp_path, config(index_interval_bytes=2**31 - 1))
+    for _ in range(10):
+        append(log, batch([b"x" * 100_000]))
+    assert log.segments.active.index.count == 3
+    assert log.segments.active.index.position_of(9) > 0
 
 
 async def test_the_newest_record_is_found(tmp_path: Path) -> None:

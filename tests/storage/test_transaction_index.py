@@ -200,3 +200,18 @@ def test_half_an_entry_is_cut(tmp_path: Path) -> None:
     index.record(ENTRIES[1])
     assert list(index.from_offset(0)) == ENTRIES
     assert path.stat().st_size == 68
+
+
+def test_many_entries_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Fetch reads them in the event loop. One transaction that stays open keeps the stable offset of all others."""
+    index = TransactionIndex(str(tmp_path / "00000000000000000000.txnindex"))
+    written = [AbortedTransaction(number % 7, 2 * number, 2 * number + 1, 0) for number in range(3000)]
+    for each in written:
+        index.record(each)
+    reads = []
+    pread = os.pread
+    monkeypatch.setattr("os.pread", lambda *arguments: (reads.append(1), pread(*arguments))[1])
+    assert list(index.from_offset(0)) == written
+    assert list(index.from_offset(101)) == written[50:]
+    assert len(reads) < 50
+    index.close()
