@@ -364,10 +364,16 @@ class Log:
         if self.segments and self.segments.active.base_offset == base_offset:
             return self.segments.active
         self._snapshots.write_for_segment(self.producers, base_offset)
-        self.segments.active.seal()
+        sealed = self.segments.active
+        try:
+            sealed.seal()
+            started = self._start_segment(base_offset)
+        except OSError:
+            self._snapshots.forget_beyond(self.log_end_offset)  # the next batches may fill the gap before it
+            raise
         # The old segment includes the gap before the new one, so that segments cover all offsets.
-        self.segments.active.next_offset = base_offset
-        return self._start_segment(base_offset)
+        sealed.next_offset = base_offset
+        return started
 
     def _start_segment(self, base_offset: int) -> Segment:
         remove_segment(self.directory, base_offset, "")  # leftovers of a crash

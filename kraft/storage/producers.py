@@ -70,6 +70,8 @@ class ProducerSnapshots:
 
     def forget_beyond(self, offset: int) -> None:
         """Delete the snapshots above ``offset``."""
+        if self._newest > offset:
+            self._newest = 0
         for each in self.offsets():
             if each > offset:
                 self._remove(each)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kraft.records.batch import iter_headers
+from kraft.records.control import EndTransactionMarker
 from kraft.records.record import Record, encode_batch
 from kraft.storage.directory import LastStop
 from kraft.storage.log import Log
@@ -191,6 +192,23 @@ def _full_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", path)
 
     monkeypatch.setattr("kraft.storage.open_files.create_file", refuse)
+
+
+def test_producers_before_a_gap_are_not_those_behind_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk has no room for a segment behind a gap, and the next batches fill the gap. After a kill the producers at
+    the end of the gap are those of these batches, too.
+    """
+    log = open_log(tmp_path, config())
+    append(log, batch([b"a"], producer_id=7, producer_epoch=0, base_sequence=0, transactional=True))
+    with monkeypatch.context() as patch:
+        _full_for_files(patch)
+        with pytest.raises(OSError, match="No space left"):
+            log.roll(3)
+    append(log, EndTransactionMarker(committed=True, coordinator_epoch=0).batch(7, 0, 1000))
+    append(log, batch([b"b", b"c"]))
+    log.abandon()
+    log = open_log(tmp_path, config(), last_stop=LastStop.KILLED)
+    assert (log.log_end_offset, log.producers.entries()[0].transaction_first_offset) == (4, None)
 
 
 @pytest.mark.parametrize("offset", [0, 1, 2, 100])
