@@ -141,9 +141,12 @@ def delete_topics(node: NodeProcess) -> None:
         line.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def voters(beside: Apache, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    """Voter 1 of three, twice; the test plays the other voters, which know pre-votes if Apache does (KIP-996)."""
+    """Voter 1 of three, twice; the test plays the other voters, which know pre-votes if Apache does (KIP-996).
+
+    They end with the module, because Apache's voter asks the others for a leader without a pause.
+    """
     with ExitStack() as stack:
         newest_vote = 1 if beside is APACHE_3 else 2
         sides = [
