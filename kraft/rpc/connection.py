@@ -88,12 +88,17 @@ async def serve_connection(live: LiveConnection, transport: Transport, context: 
 
 async def _serve(live: LiveConnection, frames: FrameReader, transport: Transport, context: ProcessorContext) -> None:
     responses = _Responses(live, transport, context)
+    failure = None
     try:
         await _serve_requests(live, frames, responses, context)
-    except Exception:  # a malformed frame behind good ones, whose responses go out
-        await responses.flush()
-        raise
+    except Exception as error:  # a malformed frame behind good ones, whose responses go out
+        failure = error
     await responses.flush()
+    try:
+        if failure is not None:
+            raise failure
+    finally:
+        del failure  # it has this frame, which would have it: a cycle
 
 
 async def _serve_requests(
