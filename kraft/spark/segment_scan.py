@@ -1,9 +1,9 @@
 """Scan the batches of segments and snapshots for the data sources, past any damage.
 
 A scan reads a file up to the size that it has when it is opened, or to its end if a follower truncates it meanwhile. So
-it can read the log of a running broker. It yields
-``SoundBatches``, and ``DamagedBytes`` for every stretch of bytes between them. Behind a damage it continues at the end
-of the damaged batch if a sound batch begins there, else at the next sound batch of the file.
+it can read the log of a running broker. It yields ``SoundBatches``, and ``DamagedBytes`` for every stretch of bytes
+between them. Behind a damage it continues at the end of the damaged batch if a sound batch begins there, else at the
+next sound batch of the file.
 
 An incomplete batch at the end of the newest segment of a log is no damage: a broker is writing it, or a crash has cut
 it. The scan marks it as torn.
