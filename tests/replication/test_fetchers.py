@@ -344,14 +344,22 @@ async def test_a_useless_response_is_not_followed_by_a_request_at_once(tmp_path:
 
 
 async def test_a_leader_that_ends_before_its_follower(tmp_path: Path) -> None:
-    """An unclean election: records that only the follower has are lost."""
+    """An unclean election: records that only the follower has are lost. No checkpoint is beyond the new end."""
     leader = Leader(end_offset=1)
     refused = PartitionData(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
-    leader.say(PartitionData(records=batches(0, b"a", b"b"), high_watermark=2), refused)
+    records = PartitionData(records=batches(0, b"a", b"b"), high_watermark=2)
+    leader.say(records)
     async with following(tmp_path, leader) as broker:
+        await until(lambda: broker.partition.high_watermark == 2)
+        broker.partition.log.flush()
+        broker.partition.cleaned_offset = 2
+        await broker.replicas.checkpoints.write()
+        leader.say(refused)
         await until(lambda: broker.partition.log.cuts == 1)
         assert broker.values == [b"a"]
         assert broker.partition.high_watermark == 1
+        written = Checkpoints.read(str(tmp_path))
+        assert [written.offset(name, ("topic", 0)) for name in FILES] == [1, 0, 1, 1]
 
 
 async def test_a_leader_that_begins_after_its_follower_ends(tmp_path: Path) -> None:
