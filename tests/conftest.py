@@ -114,7 +114,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def quick_disk() -> Iterator[None]:
     """Flushes in this process cost nothing: no power cut follows them. A busy disk takes 20 ms or more for each, some
-    tests flush thousands of times, and the limit of a test is two minutes. Nodes in other processes flush.
+    tests flush thousands of times, and the limit of a test is ten minutes. Nodes in other processes flush.
     """
     with pytest.MonkeyPatch.context() as patch:
         for name in ("fsync", "fdatasync"):

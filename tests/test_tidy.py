@@ -234,6 +234,19 @@ def hard_messages(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, found) for found in hard_to_read(node.value, may_be_title=True))
 
 
+_RAISES = re.compile(r"^( *)Raises:\n((?:\1 {4,}\S.*(?:\n|$))+)", re.MULTILINE)
+
+
+def blocks_of_one_error(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """CONTRIBUTING.md: a block ``Raises:`` is for several errors; one error is a sentence."""
+    for node in nodes_of(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            for indent, block in _RAISES.findall(node.value.value):
+                errors = re.findall(rf"^{indent} {{4}}(\S[^:]*):", block, re.MULTILINE)
+                if len(errors) == 1 and "," not in errors[0]:
+                    yield node.lineno, f"a block for one error: write 'Raises {errors[0]} if …'"
+
+
 _NO_PROSE = re.compile(r"^```.*?^```|<details>.*?</details>|^\|.*?$", re.MULTILINE | re.DOTALL)
 
 
@@ -248,6 +261,7 @@ def hard_pages(root: Path) -> Iterator[str]:
 
 
 CHECKS = [
+    blocks_of_one_error,
     files_made_elsewhere,
     files_opened_elsewhere,
     hard_messages,
@@ -260,6 +274,7 @@ CHECKS = [
     worldly_things,
 ]
 FAULTS = {
+    "blocks_of_one_error": '"""Return it.\n\nRaises:\n    KafkaError: it is not\n        there.\n"""',
     "files_made_elsewhere": "os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)",
     "files_opened_elsewhere": "open(path, 'rb')",
     "hard_messages": "logger.warning('%s heard of %s', a, b)",

@@ -81,8 +81,7 @@ class BrokerContext:
         records that this node does not have yet, the response waits 0.5 s at most, or ``timeout_ms`` of the message if
         that is less: the leader may be gone, and this node far behind. Apache Kafka does not wait at all.
 
-        Raises:
-            KafkaError: as :meth:`ControllerChannel.request`.
+        Raises KafkaError as :meth:`ControllerChannel.request`.
         """
         response = await self.channel.request(message, version, envelope=envelope)
         if isinstance(response, EnvelopeResponse):

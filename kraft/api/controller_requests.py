@@ -27,8 +27,7 @@ async def decide(controller: ControllerContext, request: Request, message: Any) 
 async def decide_for_node(controller: ControllerContext, request: Request, message: Any) -> Reply:
     """Do the same as :func:`decide` for what a node reports of itself, which the controller decides in one step.
 
-    Raises:
-        KafkaError: INVALID_REQUEST for more than ``MAX_ENTRIES`` in an array.
+    Raises KafkaError INVALID_REQUEST for more than ``MAX_ENTRIES`` in an array.
     """
     for field in message.FIELDS:
         if field.is_array and len(getattr(message, field.name) or ()) > MAX_ENTRIES:

@@ -120,8 +120,7 @@ class _Filter:
     def of(cls, components: Sequence[ComponentData], is_strict: bool) -> _Filter:
         """Check the components as Kafka's ``ClientQuotasImage.describe`` does.
 
-        Raises:
-            KafkaError: INVALID_REQUEST, or UNSUPPORTED_VERSION for a type of entity that Kafka does not have.
+        Raises KafkaError INVALID_REQUEST, or UNSUPPORTED_VERSION for a type of entity that Kafka does not have.
         """
         parts: dict[str, str | Match | None] = {}
         for component in components:

@@ -57,9 +57,8 @@ async def at_controller(controller: ControllerContext, request: Request, message
 def _check_kind(message: DescribeClusterRequest, kind: int, version: int) -> None:
     """Check that the request is for the kind of node that the listener describes.
 
-    Raises:
-        KafkaError: UNSUPPORTED_ENDPOINT_TYPE for an unknown kind, MISMATCHED_ENDPOINT_TYPE for the other kind,
-            INVALID_REQUEST at a controller in version 0, which is always for brokers.
+    Raises KafkaError UNSUPPORTED_ENDPOINT_TYPE for an unknown kind, MISMATCHED_ENDPOINT_TYPE for the other kind,
+    INVALID_REQUEST at a controller in version 0, which is always for brokers.
     """
     if version == 0 and kind != BROKERS:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Before version 1 this asks for brokers.")

@@ -69,8 +69,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: DescribeTo
 async def _names(message: DescribeTopicPartitionsRequest, known: Iterable[str]) -> list[str]:
     """Return the names from the cursor on as a heap. To sort 100,000 names would take one long step.
 
-    Raises:
-        KafkaError: INVALID_REQUEST for a cursor at a topic that the request does not name.
+    Raises KafkaError INVALID_REQUEST for a cursor at a topic that the request does not name.
     """
     cursor, named = message.cursor, set[str]()
     slices = Slices(_SLICE_NAMES)

@@ -29,8 +29,8 @@ MAX_SUCCESSORS = 1_000
 async def at_controller(controller: ControllerContext, request: Request, message: EndQuorumEpochRequest) -> Reply:
     """Do the same as ``submit_to_quorum``.
 
-    Raises:
-        KafkaError: INVALID_REQUEST for more than ``MAX_SUCCESSORS``, each of which the core would look at in one step.
+    Raises KafkaError INVALID_REQUEST for more than ``MAX_SUCCESSORS``, each of which the core would look at in one
+    step.
     """
     partition = sole_partition(message.topics)
     if partition is not None:

@@ -71,10 +71,8 @@ async def _wrapped(
 def unwrap_request(envelope: EnvelopeRequest, connection: ConnectionInfo) -> Request:
     """Return the request in an Envelope that came over ``connection``.
 
-    Raises:
-        KafkaError: PRINCIPAL_DESERIALIZATION_FAILURE if the principal is missing or malformed, INVALID_REQUEST if the
-            client's address is malformed or the API is not forwardable, UNSUPPORTED_VERSION if no controller here
-            offers it.
+    Raises KafkaError PRINCIPAL_DESERIALIZATION_FAILURE if the principal is missing or malformed, INVALID_REQUEST if the
+    client's address is malformed or the API is not forwardable, UNSUPPORTED_VERSION if no controller here offers it.
     """
     principal = _principal(envelope.request_principal)
     try:

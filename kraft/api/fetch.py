@@ -328,8 +328,7 @@ def _diverging(partition: HostedPartition, wanted: FetchPartition) -> EpochEndOf
     """Return where the reader's log diverges, if its ``last_fetched_epoch`` ends elsewhere here; else None (KIP-320,
     KIP-595).
 
-    Raises:
-        KafkaError: OFFSET_OUT_OF_RANGE if the epoch is unknown here, or its records are deleted.
+    Raises KafkaError OFFSET_OUT_OF_RANGE if the epoch is unknown here, or its records are deleted.
     """
     if wanted.last_fetched_epoch < 0:
         return None

@@ -59,8 +59,7 @@ def wrap_request(request: Request) -> EnvelopeRequest:
 async def unwrap_response(request: Request, envelope: EnvelopeResponse) -> Message:
     """Return the response in an Envelope to the client that sent ``request``. A large one is decoded in slices.
 
-    Raises:
-        KafkaError: the error of the Envelope, or UNKNOWN_SERVER_ERROR if it has no response to ``request``.
+    Raises KafkaError with the error of the Envelope, or UNKNOWN_SERVER_ERROR if it has no response to ``request``.
     """
     if envelope.error_code:
         raise KafkaError(ErrorCode(envelope.error_code))

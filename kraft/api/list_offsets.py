@@ -153,8 +153,7 @@ async def _look_up(
 ) -> tuple[int, int, int]:
     """Return (timestamp, offset, leader epoch); -1 for each that is unknown.
 
-    Raises:
-        KafkaError: as ``_check_known``, or because the log cannot be read.
+    Raises KafkaError as ``_check_known``, or if the log cannot be read.
     """
     log = partition.log
     upper = bound.upper(partition)
@@ -175,8 +174,7 @@ async def _look_up(
 async def _in_records(partition: HostedPartition, timestamp: int, world: World) -> TimestampedOffset | None:
     """Look for a record in slices, and check afterwards that this broker still leads.
 
-    Raises:
-        KafkaError: NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR or as ``Log.offset_for_timestamp``.
+    Raises KafkaError NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR or as ``Log.offset_for_timestamp``.
     """
     log, leadership = partition.log, partition.leadership
     found, failure = None, None
@@ -199,8 +197,7 @@ async def _in_records(partition: HostedPartition, timestamp: int, world: World) 
 def _check_known(partition: HostedPartition, bound: _Bound, version: int) -> None:
     """Check that the high watermark is in this leader's epoch, so that no client sees an offset go back (KIP-207).
 
-    Raises:
-        KafkaError: OFFSET_NOT_AVAILABLE, before version 5 LEADER_NOT_AVAILABLE.
+    Raises KafkaError OFFSET_NOT_AVAILABLE, before version 5 LEADER_NOT_AVAILABLE.
     """
     leadership = partition.leadership
     if not bound.is_follower and leadership is not None and partition.high_watermark < leadership.epoch_start_offset:

@@ -34,8 +34,7 @@ async def commit_known(
 
     ``by_id``: a topic without a name is one whose id the image does not have.
 
-    Raises:
-        KafkaError: as ``submit``.
+    Raises KafkaError as ``submit``.
     """
     known, unknown = await _divided(broker, message.topics)
     committed = message.evolve(topics=known)

@@ -29,8 +29,7 @@ _STALE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH
 def member_of(broker: BrokerContext, request: Request, message: Any) -> SessionKey:
     """Return the group and the member that sent a request.
 
-    Raises:
-        KafkaError: UNSUPPORTED_VERSION while ``share.version`` allows no share groups, or INVALID_REQUEST.
+    Raises KafkaError UNSUPPORTED_VERSION while ``share.version`` allows no share groups, or INVALID_REQUEST.
     """
     if not broker.image.features.get(SHARE_VERSION, 0):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)

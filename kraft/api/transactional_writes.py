@@ -48,9 +48,8 @@ class Unverified:
     def check(self, name: str, index: int) -> int:
         """Return the end of the log at which the partition was verified, IN_TRANSACTION if it needed no verification.
 
-        Raises:
-            KafkaError: the coordinator's verdict, NOT_LEADER_OR_FOLLOWER if this broker leads the partition only since
-                the others were verified.
+        Raises KafkaError with the coordinator's verdict, or NOT_LEADER_OR_FOLLOWER if this broker leads the partition
+        only since the others were verified.
         """
         verdict = self.verdicts.get((name, index), ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if verdict is not ErrorCode.NONE:

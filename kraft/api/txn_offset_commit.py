@@ -89,9 +89,8 @@ async def _commit(
 async def _verify(broker: BrokerContext, version: int, message: TxnOffsetCommitRequest, index: int) -> None:
     """Let the transaction coordinator confirm that the group's partition belongs to the transaction (KIP-890).
 
-    Raises:
-        KafkaError: the coordinator's verdict, translated as by Apache's ``CoordinatorOperationExceptionHelper`` and
-            ``AddPartitionsToTxnManager``.
+    Raises KafkaError with the coordinator's verdict, translated as by Apache's ``CoordinatorOperationExceptionHelper``
+    and ``AddPartitionsToTxnManager``.
     """
     producer = message.producer_id, message.producer_epoch
     where, adds = {OFFSETS_TOPIC: [index]}, version >= ADDING_VERSION

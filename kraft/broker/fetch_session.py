@@ -53,12 +53,12 @@ class CachedPartition:
     request: FetchPartition
     high_watermark: int = -1
     log_start_offset: int = -1
-    told: bool = False
+    is_returned: bool = False
 
     def changed(self, answer: PartitionData) -> bool:
         """Return whether ``answer`` differs from the state last returned, and store it as the state last returned."""
         fresh = (
-            not self.told
+            not self.is_returned
             or answer.error_code != ErrorCode.NONE
             or bool(answer.records)
             or answer.high_watermark != self.high_watermark
@@ -69,7 +69,7 @@ class CachedPartition:
         self.high_watermark = answer.high_watermark
         self.log_start_offset = answer.log_start_offset
         # KIP-227: the next response repeats a partition that returned an error.
-        self.told = answer.error_code == ErrorCode.NONE
+        self.is_returned = answer.error_code == ErrorCode.NONE
         return fresh
 
 
@@ -127,14 +127,14 @@ class FetchSession:
         A partition that returned records moves to the end of the fetch order. So a small ``fetch.max.bytes`` starves no
         partition.
         """
-        told = []
+        changed = []
         for key, data in answers:
             entry = self.partitions.get((key, data.partition_index))
             if entry is None or entry.changed(data):
-                told.append((key, data))
+                changed.append((key, data))
             if entry is not None and data.records:
                 self.partitions.move_to_end((key, data.partition_index))
-        return told
+        return changed
 
 
 def named_partitions(request: FetchRequest) -> Steps[list[Wanted]]:
@@ -162,19 +162,18 @@ class FetchContext:
     def respond(self, answers: list[Answered]) -> Steps[tuple[int, list[FetchableTopicResponse]]]:
         """Return the session id and the topics of the response.
 
-        Raises:
-            KafkaError: INVALID_FETCH_SESSION_EPOCH if a later request of the session came while this one waited.
+        Raises KafkaError INVALID_FETCH_SESSION_EPOCH if a later request of the session came while this one waited.
         """
         if self.session is None:
             return NO_SESSION, (yield from grouped_by_topic(answers))
         self._check_epoch(self.session)
-        told: list[Answered] = []
+        changed: list[Answered] = []
         for first in range(0, len(answers), AT_ONCE):
-            told += self.session.answer(answers[first : first + AT_ONCE])
+            changed += self.session.answer(answers[first : first + AT_ONCE])
             if first + AT_ONCE < len(answers):
                 yield 1
                 self._check_epoch(self.session)
-        grouped = yield from grouped_by_topic(answers if self.epoch == INITIAL_EPOCH else told)
+        grouped = yield from grouped_by_topic(answers if self.epoch == INITIAL_EPOCH else changed)
         return self.session.session_id, grouped
 
     def _check_epoch(self, session: FetchSession) -> None:
@@ -223,8 +222,7 @@ class FetchSessionCache:
     def context(self, request: FetchRequest, *, uses_topic_ids: bool, now: float) -> Steps[FetchContext]:
         """Find, open, change or close the session that ``request`` names.
 
-        Raises:
-            KafkaError: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH or FETCH_SESSION_TOPIC_ID_ERROR.
+        Raises KafkaError FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH or FETCH_SESSION_TOPIC_ID_ERROR.
         """
         if request.session_epoch in (FINAL_EPOCH, INITIAL_EPOCH):
             self._close(request.session_id)

@@ -200,9 +200,8 @@ class Leadership:
     def check(self, replica_id: int, broker_epoch: int) -> None:
         """Check that a Fetch of this replica may count as replication progress.
 
-        Raises:
-            KafkaError: UNKNOWN_LEADER_EPOCH if this leader does not know the broker as a replica (yet),
-                NOT_LEADER_OR_FOLLOWER for a previous incarnation of the broker (KIP-903).
+        Raises KafkaError UNKNOWN_LEADER_EPOCH if this leader does not know the broker as a replica (yet),
+        NOT_LEADER_OR_FOLLOWER for a previous incarnation of the broker (KIP-903).
         """
         if replica_id not in self.followers:
             raise KafkaError(ErrorCode.UNKNOWN_LEADER_EPOCH, f"Broker {replica_id} is not known as a replica.")

@@ -135,11 +135,9 @@ class ProducerStates:
         An unknown producer may start at any sequence: its state may have expired, or its records were deleted
         (KIP-360). So nothing raises UNKNOWN_PRODUCER_ID.
 
-        Raises:
-            KafkaError: INVALID_PRODUCER_EPOCH for an earlier epoch. OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, for a
-                new epoch that does not start at sequence 0, or for a batch that overtook one of
-                :meth:`verification_began`. INVALID_TXN_STATE for a non-transactional batch inside the producer's own
-                transaction.
+        Raises KafkaError INVALID_PRODUCER_EPOCH for an earlier epoch. OUT_OF_ORDER_SEQUENCE_NUMBER for a gap, for a new
+        epoch that does not start at sequence 0, or for a batch that overtook one of :meth:`verification_began`.
+        INVALID_TXN_STATE for a non-transactional batch inside the producer's own transaction.
         """
         if header.producer_id == NO_PRODUCER_ID:
             return None
@@ -190,8 +188,7 @@ class ProducerStates:
         """Check that a transaction did not end since it was found here (IN_TRANSACTION), or since its coordinator
         confirmed it when the log ended at ``verified_at`` (``VerificationGuard`` in Kafka).
 
-        Raises:
-            KafkaError: INVALID_TXN_STATE if it has: a batch would begin a transaction that no coordinator knows.
+        Raises KafkaError INVALID_TXN_STATE if it has: a batch would begin a transaction that no coordinator knows.
         """
         if verified_at == IN_TRANSACTION:
             has_ended = not self.is_in_transaction(producer_id, epoch)
@@ -208,8 +205,7 @@ class ProducerStates:
 
         Otherwise a batch that overtook a lost one would be appended (Kafka's ``ProducerAppendInfo.checkSequence``).
 
-        Raises:
-            KafkaError: OUT_OF_ORDER_SEQUENCE_NUMBER if batches are missing before it.
+        Raises KafkaError OUT_OF_ORDER_SEQUENCE_NUMBER if batches are missing before it.
         """
         if header.base_sequence and header.producer_id not in self._entries:
             message = f"unknown producer {header.producer_id} began with sequence {header.base_sequence}, expected 0"
@@ -232,8 +228,7 @@ class ProducerStates:
     def check_epoch(self, producer_id: int, producer_epoch: int) -> None:
         """Validate a batch of a coordinator before the append. Such a batch has no sequence.
 
-        Raises:
-            KafkaError: INVALID_PRODUCER_EPOCH for an earlier producer epoch.
+        Raises KafkaError INVALID_PRODUCER_EPOCH for an earlier producer epoch.
         """
         entry = self._entries.get(producer_id)
         if entry is not None:
@@ -242,9 +237,8 @@ class ProducerStates:
     def check_marker(self, producer_id: int, producer_epoch: int, marker: EndTransactionMarker) -> None:
         """Validate a transaction marker before the append.
 
-        Raises:
-            KafkaError: INVALID_PRODUCER_EPOCH for an earlier producer epoch, or for a marker that would end the
-                transaction after its own; TRANSACTION_COORDINATOR_FENCED for an earlier coordinator epoch.
+        Raises KafkaError INVALID_PRODUCER_EPOCH for an earlier producer epoch, or for a marker that would end the
+        transaction after its own; TRANSACTION_COORDINATOR_FENCED for an earlier coordinator epoch.
         """
         entry = self._entries.get(producer_id)
         if entry is None:

@@ -224,8 +224,7 @@ async def abort_transaction(cluster: Cluster, transaction: OpenTransaction) -> N
 async def replicated_places(cluster: Cluster, topics: Sequence[str] | None, broker_id: int | None) -> list[Place]:
     """Return the partitions of these topics, or of all if None; with ``broker_id`` only its replicas.
 
-    Raises:
-        KafkaError: a topic does not exist, or a broker refused.
+    Raises KafkaError if a topic does not exist, or a broker refused.
     """
     found: list[MetadataResponseTopic] = (await cluster.metadata(topics)).topics
     for topic in found:

@@ -17,11 +17,7 @@ MESSAGES = Path(__file__).parent.parent / "messages"
 
 
 def generate(spec_directory: Path) -> dict[str, str]:
-    """Return the generated files, formatted, by name.
-
-    Raises:
-        SpecError: a spec breaks a rule.
-    """
+    """Return the generated files, formatted, by name. Raises SpecError if a spec breaks a rule."""
     specs = load_all(spec_directory)
     sources = {"_index.py": render_index(specs)}
     for spec in specs:

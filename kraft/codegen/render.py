@@ -41,8 +41,7 @@ _ZERO = {
 def render_message(spec: MessageSpec) -> str:
     """Return the source of the message's module, before formatting.
 
-    Raises:
-        SpecError: a default does not have its field's type.
+    Raises SpecError if a default does not have its field's type.
     """
     body = "\n\n".join("\n".join(_render_class(spec, struct)) for struct in spec.structs)
     lines = [

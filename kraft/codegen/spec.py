@@ -110,8 +110,7 @@ def parse_versions(text: str) -> Versions | None:
 def load_all(directory: Path) -> list[MessageSpec]:
     """Read every spec of the directory, by name, and check that each API key is used once.
 
-    Raises:
-        SpecError: a spec breaks a rule.
+    Raises SpecError if a spec breaks a rule.
     """
     specs = [load_spec(path) for path in sorted(directory.glob("*.json"))]
     claimed: dict[tuple[str, int], str] = {}
@@ -124,11 +123,7 @@ def load_all(directory: Path) -> list[MessageSpec]:
 
 
 def load_spec(path: Path) -> MessageSpec:
-    """Read one spec file.
-
-    Raises:
-        SpecError: the file is not JSON or breaks a rule.
-    """
+    """Read one spec file. Raises SpecError if the file is not JSON or breaks a rule."""
     lines = path.read_text(encoding="utf-8").splitlines()
     notes = [line.strip().removeprefix("//").strip() for line in lines if line.strip().startswith("//")]
     body = "\n".join("" if line.strip().startswith("//") else line for line in lines)

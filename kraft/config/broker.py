@@ -143,8 +143,7 @@ def broker_key(name: str) -> ConfigKey | None:
 def node_config(values: Mapping[str, str]) -> NodeConfig:
     """Return the configuration for ``values``, which maps Kafka's names to texts. Unknown names are ignored.
 
-    Raises:
-        ConfigError: a value is not allowed, or settings contradict each other. The message is one line.
+    Raises ConfigError if a value is not allowed, or settings contradict each other. The message is one line.
     """
     for name, text in values.items():
         key = broker_key(name)

@@ -50,8 +50,7 @@ ONLY_WITH_ZOOKEEPER = frozenset({"advertised.listeners"})
 def check_dynamic_configs(values: Mapping[str, str]) -> None:
     """Check the dynamic settings of one broker or of all brokers. Unknown names are ignored.
 
-    Raises:
-        ConfigError: a broker reads the setting only at its start, or the value is not allowed.
+    Raises ConfigError if a broker reads the setting only at its start, or the value is not allowed.
     """
     for name, value in values.items():
         key = broker_key(name) or THROTTLE_CONFIGS.get(name)

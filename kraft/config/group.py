@@ -101,8 +101,7 @@ def group_value(values: Mapping[str, str], name: str) -> Any:
 def check_group_configs(values: Mapping[str, str], broker_values: Mapping[str, str]) -> None:
     """Check all settings of a group. A setting that is not there has Kafka's default.
 
-    Raises:
-        ConfigError: an unknown setting, a malformed value, or one outside of the broker's limits.
+    Raises ConfigError for an unknown setting, a malformed value, or one outside of the broker's limits.
     """
     for name in values:
         if name not in GROUP_CONFIGS:

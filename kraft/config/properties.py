@@ -26,8 +26,7 @@ class Loaded:
 def load(path: str | Path, overrides: Iterable[str] = ()) -> Loaded:
     """Read a properties file, apply the ``key=value`` overrides, and check the result.
 
-    Raises:
-        ConfigError: the file cannot be read, is not a properties file, or holds a value that is not allowed.
+    Raises ConfigError if the file cannot be read, is not a properties file, or holds a value that is not allowed.
     """
     return from_mapping({**read_properties(path), **parse_overrides(overrides)})
 

@@ -131,11 +131,10 @@ class Controller:
     async def request(self, message: Any, version: int | None = None, *, timeout_ms: float = DEFAULT_TIMEOUT_MS) -> Any:
         """Decide ``message`` and return the committed response. ``version`` is the newest one unless given.
 
-        Raises:
-            KafkaError: REQUEST_TIMED_OUT after ``timeout_ms``, NOT_CONTROLLER if the leadership ended before. In both
-                cases the records may still be committed. With any other error nothing was appended:
-                UNKNOWN_SERVER_ERROR if the core or the log failed, RECORD_LIST_TOO_LARGE if the records do not fit into
-                the log, UNSUPPORTED_VERSION if ``message`` is no request to a controller.
+        Raises KafkaError REQUEST_TIMED_OUT after ``timeout_ms``, NOT_CONTROLLER if the leadership ended before. In both
+        cases the records may still be committed. With any other error nothing was appended: UNKNOWN_SERVER_ERROR if the
+        core or the log failed, RECORD_LIST_TOO_LARGE if the records do not fit into the log, UNSUPPORTED_VERSION if
+        ``message`` is no request to a controller.
         """
         if isinstance(message, DescribeQuorumRequest):
             return self.describe_quorum(message, version)

@@ -144,7 +144,7 @@ class Metadata:
         """Replay the newest snapshot, then committed records, forever. ``task_status`` is started once the snapshot is
         loaded.
 
-        Raises: StorageError, OSError.
+        Raises StorageError, OSError.
         """
         if self._quorum.log.snapshot is not None:
             await self._load_snapshot()

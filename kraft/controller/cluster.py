@@ -84,8 +84,7 @@ def activation_records(context: Context, in_transaction: bool, bootstrap: tuple[
     They end a transaction that a predecessor left open. On a log without metadata they are the ``bootstrap`` records,
     the level of metadata.version first, in one transaction if that level knows transactions.
 
-    Raises:
-        MetadataError: no controller of this version can go on with the log.
+    Raises MetadataError if no controller of this version can go on with the log.
     """
     records: list[Any] = []
     if in_transaction:

@@ -35,9 +35,8 @@ _COST_OF_TOPIC = 15
 def create_topics(context: Context, request: CreateTopicsRequest) -> Steps[Decision]:
     """Create each topic, or refuse it by itself; with ``validate_only`` none is created.
 
-    Raises:
-        KafkaError: POLICY_VIOLATION for the whole request, if it has too many partitions, also of topics that would be
-            refused, or needs too many records (Apache: ``validateTotalNumberOfPartitions``, ``BoundedList``).
+    Raises KafkaError POLICY_VIOLATION for the whole request, if it has too many partitions, also of topics that would
+    be refused, or needs too many records (Apache: ``validateTotalNumberOfPartitions``, ``BoundedList``).
     """
     wanted = 0
     for topic in request.topics:

@@ -111,8 +111,7 @@ class Groups:
     def shard_of_member(self, group_id: str) -> GroupShard:
         """:meth:`shard_of` for the requests of a member.
 
-        Raises:
-            KafkaError: INVALID_GROUP_ID for an empty id, or any error of :meth:`shard_of`.
+        Raises KafkaError INVALID_GROUP_ID for an empty id, or any error of :meth:`shard_of`.
         """
         if not group_id:
             raise KafkaError(ErrorCode.INVALID_GROUP_ID)
@@ -141,8 +140,7 @@ class Groups:
     def end_transaction(self, index: int, ending: EndTransaction) -> ReplySlot:
         """Begin to write a marker to one partition, and return the pending reply.
 
-        Raises:
-            KafkaError: as :meth:`Shards.shard_at`.
+        Raises KafkaError as :meth:`Shards.shard_at`.
         """
         return self._shards.shard_at(index).request(ending)
 

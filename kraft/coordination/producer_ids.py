@@ -56,8 +56,7 @@ class ProducerIds:
     async def next(self) -> int:
         """Return an id that no producer of this cluster ever had.
 
-        Raises:
-            KafkaError: COORDINATOR_LOAD_IN_PROGRESS if no controller allocates a block. Producers retry this error.
+        Raises KafkaError COORDINATOR_LOAD_IN_PROGRESS if no controller allocates a block. Producers retry this error.
         """
         await self.fill()
         return self.take()

@@ -89,8 +89,8 @@ class ReplySlot:
     async def wait(self) -> Any:
         """Wait for the response, at most until ``deadline_s``.
 
-        Raises:
-            KafkaError: the reason of a refusal, or COORDINATOR_NOT_AVAILABLE if the records are not committed in time.
+        Raises KafkaError with the reason of a refusal, or COORDINATOR_NOT_AVAILABLE if the records are not committed in
+        time.
         """
         if self.answer is None:
             self._arrived = trio.Event()
@@ -207,9 +207,8 @@ class Shard(Generic[C]):
     async def read(self, work: Steps[T], every: int | Slices) -> T:
         """Run ``work``, which reads the core, in slices. Return its result.
 
-        Raises:
-            KafkaError: the partition stopped being served meanwhile, so that a part of the core was freed:
-                NOT_COORDINATOR, or COORDINATOR_LOAD_IN_PROGRESS if it is loaded again.
+        Raises KafkaError if the partition stopped being served meanwhile, so that a part of the core was freed:
+        NOT_COORDINATOR, or COORDINATOR_LOAD_IN_PROGRESS if it is loaded again.
         """
         found = await in_slices(work, every)
         if not self.is_active:
@@ -221,8 +220,7 @@ class Shard(Generic[C]):
 
         ``version`` is that of ``message``, if the request is of another API.
 
-        Raises:
-            KafkaError: COORDINATOR_NOT_AVAILABLE if the append failed.
+        Raises KafkaError COORDINATOR_NOT_AVAILABLE if the append failed.
         """
         host = f"/{request.connection.host}"
         version = request.api_version if version is None else version

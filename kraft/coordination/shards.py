@@ -61,8 +61,7 @@ class Shards(Generic[C]):
     def shard_of(self, key: str) -> Shard[C]:
         """Return the active shard that holds a group or a transactional id.
 
-        Raises:
-            KafkaError: COORDINATOR_NOT_AVAILABLE while the topic does not exist, or any error of :meth:`shard_at`.
+        Raises KafkaError COORDINATOR_NOT_AVAILABLE while the topic does not exist, or any error of :meth:`shard_at`.
         """
         count = self.replicas.partition_count(self.topic)
         if not count:
@@ -72,9 +71,8 @@ class Shards(Generic[C]):
     def shard_at(self, index: int) -> Shard[C]:
         """Return the active shard of a partition.
 
-        Raises:
-            KafkaError: NOT_COORDINATOR if another broker leads the partition, or if it cannot be loaded (Apache's
-                ``CoordinatorRuntime`` has state FAILED then); COORDINATOR_LOAD_IN_PROGRESS until it is loaded.
+        Raises KafkaError NOT_COORDINATOR if another broker leads the partition, or if it cannot be loaded (Apache's
+        ``CoordinatorRuntime`` has state FAILED then); COORDINATOR_LOAD_IN_PROGRESS until it is loaded.
         """
         try:
             self.replicas.leader_of(self.topic, index)
@@ -92,8 +90,7 @@ class Shards(Generic[C]):
 
         A partition whose leadership ends meanwhile is omitted, as in Apache's ``GroupCoordinatorService``.
 
-        Raises:
-            KafkaError: COORDINATOR_LOAD_IN_PROGRESS until all of them are loaded.
+        Raises KafkaError COORDINATOR_LOAD_IN_PROGRESS until all of them are loaded.
         """
         if not all(shard.is_active for shard in self._by_index.values()):
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

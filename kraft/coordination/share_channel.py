@@ -101,8 +101,7 @@ class ShareStateChannel:
     async def request(self, request: ShareStateRequest) -> Any:
         """Return the PartitionResult of one element. Retries for ``request.timeout.ms`` while there is no coordinator.
 
-        Raises:
-            KafkaError: the error of the result, or COORDINATOR_NOT_AVAILABLE.
+        Raises KafkaError with the error of the result, or COORDINATOR_NOT_AVAILABLE.
         """
         pause_s = _RETRY_AFTER_S
         with trio.move_on_after(self.config.network.request_timeout_ms / 1000):

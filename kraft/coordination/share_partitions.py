@@ -173,8 +173,7 @@ class SharePartitions:
     def open(self, key: SharePartitionKey, topic: str) -> LedSharePartition:
         """Return a share partition, and begin to load its state if it has none.
 
-        Raises:
-            KafkaError: this broker does not lead the partition, or has too many.
+        Raises KafkaError if this broker does not lead the partition, or has too many.
         """
         hosted = self.replicas.leader_of(topic, key.partition)
         led = self._by_key.get(key)
@@ -211,8 +210,7 @@ class SharePartitions:
     async def _reset_offset(self, group_id: str, hosted: HostedPartition) -> int:
         """Return where a new group begins (``share.auto.offset.reset``): at the end, if no record is as young.
 
-        Raises:
-            KafkaError: KAFKA_STORAGE_ERROR, or as ``Log.offset_for_timestamp``.
+        Raises KafkaError KAFKA_STORAGE_ERROR, or as ``Log.offset_for_timestamp``.
         """
         reset = group_value(self.group_config(group_id), offset_reset.NAME) or offset_reset.LATEST
         if reset == offset_reset.EARLIEST:
@@ -254,8 +252,7 @@ class SharePartitions:
     def release(self, key: SessionKey) -> None:
         """Close the session of a member, and free the records that it holds, also those of partitions that it forgot.
 
-        Raises:
-            KafkaError: SHARE_SESSION_NOT_FOUND.
+        Raises KafkaError SHARE_SESSION_NOT_FOUND.
         """
         if self.sessions.close(key) is None:
             raise KafkaError(ErrorCode.SHARE_SESSION_NOT_FOUND)

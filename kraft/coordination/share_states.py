@@ -57,8 +57,7 @@ class ShareStates:
     def request(self, request: ShareStateRequest) -> ReplySlot:
         """Begin one element of a request, and return the pending reply.
 
-        Raises:
-            KafkaError: as :meth:`Shards.shard_of`.
+        Raises KafkaError as :meth:`Shards.shard_of`.
         """
         return self._shards.shard_of(request.share_partition.coordinator_key).request(request)
 

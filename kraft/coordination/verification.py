@@ -92,9 +92,8 @@ class TransactionVerification:
         """Ask the coordinator whether these partitions belong to the open transaction of ``producer``, an id and an
         epoch. With ``add`` they belong to it from now on.
 
-        Raises:
-            KafkaError: COORDINATOR_NOT_AVAILABLE if there is no coordinator, NETWORK_EXCEPTION if it does not respond
-                within ``request.timeout.ms``, or the refusal of a coordinator on this broker.
+        Raises KafkaError COORDINATOR_NOT_AVAILABLE if there is no coordinator, NETWORK_EXCEPTION if it does not respond
+        within ``request.timeout.ms``, or the refusal of a coordinator on this broker.
         """
         coordinator = self._coordinator(transactional_id)
         producer_id, producer_epoch = producer

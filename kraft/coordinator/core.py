@@ -121,8 +121,7 @@ class CoordinatorCore(Protocol[E, F]):
     def load(self, records: Iterable[StoredRecord]) -> Steps[None]:
         """Replay the log. Each cost is the size of a record in bytes, or as much work.
 
-        Raises:
-            DecodeError: a record is damaged.
+        Raises DecodeError if a record is damaged.
         """
         ...
 

@@ -81,8 +81,7 @@ class Controllers:
 async def legacy_controllers(directory: Path, jars: Path, software: str) -> AsyncIterator[Controllers]:
     """Run nodes with ZooKeeper. They are brokers, too, but only the stubs have partitions.
 
-    Raises:
-        CannotStart: a process did not become ready.
+    Raises CannotStart if a process did not become ready.
     """
     port, *ports = free_ports(1 + len(CANDIDATES))
     connect = f"{HOST}:{port}"
@@ -129,8 +128,7 @@ async def _of_znode(opened: ZooKeeperSession) -> tuple[int, float] | None:
 async def quorum_controllers(directory: Path, jars: Path, software: str) -> AsyncIterator[Controllers]:
     """Run three voters, without any broker but the stubs.
 
-    Raises:
-        CannotStart: a process did not become ready, or its directory was not formatted.
+    Raises CannotStart if a process did not become ready, or its directory was not formatted.
     """
     ports = free_ports(len(CANDIDATES))
     addresses = {node_id: (HOST, own) for node_id, own in zip(CANDIDATES, ports, strict=True)}

@@ -44,8 +44,7 @@ class RunningCluster:
 async def running_cluster(layout: Layout) -> AsyncIterator[RunningCluster]:
     """Start ZooKeeper, the controller and the brokers; stop them in the other order at the end of the block.
 
-    Raises:
-        CannotStart: one of them did not become ready.
+    Raises CannotStart if one of them did not become ready.
     """
     ids = (CONTROLLER_ID, *layout.brokers)
     zookeeper_port, *ports = free_ports(1 + 2 * len(ids))

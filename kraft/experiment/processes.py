@@ -70,8 +70,7 @@ def free_ports(count: int) -> list[int]:
 def java(jars: Path, main_class: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
     """Return the command that runs a class of these jars.
 
-    Raises:
-        CannotStart: no Java is installed, or the directory has no jar.
+    Raises CannotStart if no Java is installed, or the directory has no jar.
     """
     program = shutil.which("java")
     if program is None:
@@ -121,8 +120,7 @@ class NodeProcess:
         """Start the program, wait until it is ready, and stop it at the end of the block: with SIGTERM, and with
         SIGKILL if it does not end in time.
 
-        Raises:
-            CannotStart: it ended, or was not ready within ``READY_TIMEOUT_S``.
+        Raises CannotStart if it ended, or was not ready within ``READY_TIMEOUT_S``.
         """
         try:
             await self.start()

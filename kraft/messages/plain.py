@@ -75,8 +75,7 @@ _TO_PLAIN: Final[dict[str, Callable[[Any], object]]] = {
 def from_plain(cls: type[M], data: object) -> M:
     """Make a message from its plain form; fields that are missing get their defaults.
 
-    Raises:
-        ValueError: A name is unknown or a value is not of its field's type. One line, with the place of the first.
+    Raises ValueError if a name is unknown or a value is not of its field's type. One line, with the place of the first.
     """
     return _message(cls, data, "message")
 

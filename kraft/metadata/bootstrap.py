@@ -45,8 +45,7 @@ def bootstrap_checkpoint(level: int, features: Iterable[tuple[str, int]] = ()) -
 def read_bootstrap(data: bytes) -> tuple[Any, ...]:
     """Return the metadata records of a ``bootstrap.checkpoint``, ours or Apache Kafka's.
 
-    Raises:
-        MetadataError: the file is corrupt or cut off.
+    Raises MetadataError if the file is corrupt or cut off.
     """
     records: list[Any] = []
     try:

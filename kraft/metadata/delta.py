@@ -400,8 +400,7 @@ class Delta:
 def changed_partition(old: Partition, record: PartitionChangeRecord) -> Partition:
     """Return ``old`` after ``record``. A record that names a leader, even the same one, starts a new leader epoch.
 
-    Raises:
-        MetadataError: the record makes no sense for this partition.
+    Raises MetadataError if the record makes no sense for this partition.
     """
     if record.eligible_leader_replicas or record.last_known_elr:
         raise _has_eligible_leaders(record)

@@ -48,8 +48,7 @@ class Loader:
         """Replay one batch, whose last record is at ``offset``. Return the image and changes to publish, or None in a
         transaction.
 
-        Raises:
-            MetadataError: a record is unknown, contradicts the image, or opens or closes a transaction wrongly.
+        Raises MetadataError if a record is unknown, contradicts the image, or opens or closes a transaction wrongly.
         """
         return finished(self.load_in_steps(records, offset, epoch, timestamp_ms))
 

@@ -36,8 +36,7 @@ UNKNOWN_BROKER_EPOCH = -1
 def records_of(image: Image, request: UpdateMetadataRequest) -> Iterator[Message]:
     """Yield the records that bring ``image`` to the state of ``request``.
 
-    Raises:
-        MetadataError: a topic has no id. Controllers before inter.broker.protocol.version 2.8 have none.
+    Raises MetadataError if a topic has no id. Controllers before inter.broker.protocol.version 2.8 have none.
     """
     alive = {broker.id for broker in request.live_brokers}
     for broker_id in sorted(image.brokers):

@@ -63,9 +63,8 @@ class Lifecycle:
         """Register, catch up, and wait until this node's own image has the broker unfenced. Clients can be served after
         that.
 
-        Raises:
-            KafkaError: the controller refused the registration, or no controller responded within
-                ``initial.broker.registration.timeout.ms``.
+        Raises KafkaError if the controller refused the registration, or no controller responded within
+        ``initial.broker.registration.timeout.ms``.
         """
         self._advertised = advertised
         await self._register_in_time()

@@ -38,13 +38,13 @@ class Publisher:
         return self.replicas.broker_epoch
 
     async def load(self) -> None:
-        """Take the present image and open the logs. Raises: StorageError, OSError."""
+        """Take the present image and open the logs. Raises StorageError, OSError."""
         self._subscription = self.metadata.subscribe()
         self._image = self._subscription.image
         await self.replicas.load(self._image)
 
     async def run(self) -> None:
-        """Apply every change, forever. Raises: StorageError, MetadataError, OSError."""
+        """Apply every change, forever. Raises StorageError, MetadataError, OSError."""
         while True:
             image, changes = await self._subscription.next()
             await self.coordinators.offsets_deleted(image)

@@ -154,8 +154,7 @@ class RecordCheck:
     def add(self, records: Iterable[Record]) -> int:
         """Check the next records; return how many there were, or 0 once ``MAX_RECORD_ERRORS`` are refused.
 
-        Raises:
-            KafkaError: CORRUPT_MESSAGE if the records cannot be read.
+        Raises KafkaError CORRUPT_MESSAGE if the records cannot be read.
         """
         rules, first = self._rules, self._index
         if len(self._late) + len(self._keyless) >= MAX_RECORD_ERRORS:

@@ -68,8 +68,7 @@ def append_produced(
     coordinator confirmed a transaction that the partition lacked, IN_TRANSACTION if the partition had the transaction,
     and None if transactions are not verified.
 
-    Raises:
-        KafkaError: Nothing was appended; the error says why.
+    Raises KafkaError with the reason; then nothing was appended.
     """
     config = partition.log.config
     rules = rules_of(partition)
@@ -113,8 +112,7 @@ class LongAppend:
 
         Checks the partition a second time, because it may change meanwhile.
 
-        Raises:
-            KafkaError: Nothing was appended; the error says why.
+        Raises KafkaError with the reason; then nothing was appended.
         """
         buffer, header = self.buffer, self.header
         if self.check is not None or self.codec is not header.compression:

@@ -151,8 +151,8 @@ class ControllerCommands:
     async def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
         """Bring the image to the state of the request. Roles do not change.
 
-        Raises:
-            KafkaError: STALE_BROKER_EPOCH, STALE_CONTROLLER_EPOCH, or INVALID_REQUEST for a state that no cluster has.
+        Raises KafkaError STALE_BROKER_EPOCH, STALE_CONTROLLER_EPOCH, or INVALID_REQUEST for a state that no cluster
+        has.
         """
         return await self._finished(self._update_metadata, request)
 
@@ -178,8 +178,7 @@ class ControllerCommands:
     async def lead_and_follow(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
         """Give partitions their leaders. A partition whose leader epoch is not newer than the known one keeps its role.
 
-        Raises:
-            KafkaError: STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH.
+        Raises KafkaError STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH.
         """
         return await self._finished(self._lead_and_follow, request)
 
@@ -207,8 +206,7 @@ class ControllerCommands:
     async def stop_replicas(self, request: StopReplicaRequest) -> StopReplicaResponse:
         """Stop partitions, and delete those that the request deletes.
 
-        Raises:
-            KafkaError: STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH.
+        Raises KafkaError STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH.
         """
         return await self._finished(self._stop_replicas, request)
 

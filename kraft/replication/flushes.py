@@ -23,9 +23,8 @@ async def run_flushes(
 ) -> None:
     """Run the flush that ``begin`` returns for each log. After a failure a log rejects appends.
 
-    Raises:
-        OSError: The first failure, after the end of all flushes. Those of logs that moved, and of partitions that the
-            broker no longer ``holds``, do not count.
+    Raises OSError with the first failure, after the end of all flushes. Those of logs that moved, and of partitions
+    that the broker no longer ``holds``, do not count.
     """
     failures: list[OSError] = []
     waiting = iter(partitions)

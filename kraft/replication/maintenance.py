@@ -146,9 +146,8 @@ class Maintenance:
     async def _flush(self, partition: HostedPartition, end_offset: int) -> None:
         """Make a log durable below ``end_offset``.
 
-        Raises:
-            StorageError: The flush failed, and the node must end. A kernel may drop data that it could not write, and
-                report it only once, so the next flush would succeed without that data.
+        Raises StorageError if the flush failed: the node must end. A kernel may drop data that it could not write,
+        and report it only once, so the next flush would succeed without that data.
         """
         log = partition.log  # another one may take its place meanwhile
         try:

@@ -78,10 +78,8 @@ class DirectoryMoves:
 
         A replica that is not here yet will be created there.
 
-        Raises:
-            KafkaError: LOG_DIR_NOT_FOUND, REPLICA_NOT_AVAILABLE for a replica that is not here yet,
-                UNKNOWN_TOPIC_OR_PARTITION, or INVALID_TOPIC_EXCEPTION for a topic whose name is too long for that of
-                a copy.
+        Raises KafkaError LOG_DIR_NOT_FOUND, REPLICA_NOT_AVAILABLE for a replica that is not here yet,
+        UNKNOWN_TOPIC_OR_PARTITION, or INVALID_TOPIC_EXCEPTION for a topic whose name is too long for that of a copy.
         """
         if len(future_name(f"{topic}-{index}", ZERO_UUID)) > LONGEST_NAME:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)

@@ -184,8 +184,7 @@ class HostedPartition:
     def check_epoch(self, current_leader_epoch: int) -> None:
         """Compare a client's leader epoch with ours (KIP-320). A negative epoch skips the check.
 
-        Raises:
-            KafkaError: FENCED_LEADER_EPOCH for an older epoch, UNKNOWN_LEADER_EPOCH for a newer one.
+        Raises KafkaError FENCED_LEADER_EPOCH for an older epoch, UNKNOWN_LEADER_EPOCH for a newer one.
         """
         if current_leader_epoch < 0 or current_leader_epoch == self.state.leader_epoch:
             return
@@ -231,8 +230,7 @@ class HostedPartition:
         """Append as :meth:`append`, but let other tasks run while the batch is written. Readers see none of it before
         all of it is there. The caller holds ``appending``.
 
-        Raises:
-            KafkaError: NOT_LEADER_OR_FOLLOWER if the leader epoch ends meanwhile. Nothing was appended.
+        Raises KafkaError NOT_LEADER_OR_FOLLOWER if the leader epoch ends meanwhile. Nothing was appended.
         """
         leadership, epoch = self.leadership, self.state.leader_epoch
         await self.log.write_ahead_as_leader(buffer, headers, epoch, now_ms)
@@ -346,10 +344,9 @@ class HostedPartition:
         """Return once everything below ``offset``, which ``leadership`` has appended, is committed. The caller bounds
         the wait.
 
-        Raises:
-            KafkaError: NOT_LEADER_OR_FOLLOWER if ``leadership`` has ended, or ends first: another leader may have
-                truncated the records, and a later leadership may have others at their offsets.
-                NOT_ENOUGH_REPLICAS_AFTER_APPEND if fewer replicas than ``min.insync.replicas`` are in sync by then.
+        Raises KafkaError NOT_LEADER_OR_FOLLOWER if ``leadership`` has ended, or ends first: another leader may have
+        truncated the records, and a later leadership may have others at their offsets. NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        if fewer replicas than ``min.insync.replicas`` are in sync by then.
         """
         leadership = await self._until(lambda leadership: self.high_watermark >= offset, leadership)
         if len(leadership.maximal_isr) < leadership.min_isr:
@@ -358,8 +355,7 @@ class HostedPartition:
     async def all_committed(self) -> None:
         """Return once the present log is committed, however many replicas are in sync then.
 
-        Raises:
-            KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first.
+        Raises KafkaError NOT_LEADER_OR_FOLLOWER if this leadership ends first.
         """
         end_offset = self.log.log_end_offset
         await self._until(lambda leadership: self.high_watermark >= end_offset, self.leadership)
@@ -368,8 +364,7 @@ class HostedPartition:
         """Return once everything below ``offset`` is committed, or will not be for now: below ``min.insync.replicas``
         the high watermark stays (KIP-966).
 
-        Raises:
-            KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first.
+        Raises KafkaError NOT_LEADER_OR_FOLLOWER if this leadership ends first.
         """
         await self._until(lambda its: self.high_watermark >= offset or len(its.isr) < its.min_isr, self.leadership)
 
@@ -377,8 +372,7 @@ class HostedPartition:
         """Return the low watermark once every live replica's log begins at ``offset`` or later. The caller bounds the
         wait.
 
-        Raises:
-            KafkaError: NOT_LEADER_OR_FOLLOWER if this leadership ends first.
+        Raises KafkaError NOT_LEADER_OR_FOLLOWER if this leadership ends first.
         """
 
         def low_watermark(leadership: Leadership) -> int:
@@ -404,8 +398,7 @@ class HostedPartition:
     def check_min_insync(self) -> None:
         """Check the ISR before an append with acks=all (``min.insync.replicas``).
 
-        Raises:
-            KafkaError: NOT_ENOUGH_REPLICAS if the ISR is too small.
+        Raises KafkaError NOT_ENOUGH_REPLICAS if the ISR is too small.
         """
         if self.leadership is not None and len(self.leadership.isr) < self.leadership.min_isr:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)

@@ -124,8 +124,7 @@ class Replicas:
     def leader_of(self, topic: str, index: int) -> HostedPartition:
         """Return the partition, if this broker leads it.
 
-        Raises:
-            KafkaError: UNKNOWN_TOPIC_OR_PARTITION or NOT_LEADER_OR_FOLLOWER.
+        Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION or NOT_LEADER_OR_FOLLOWER.
         """
         hosted = self.partitions.get(topic)
         partition = None if hosted is None else hosted.get(index)
@@ -539,8 +538,7 @@ class Replicas:
     async def flush_due(self, partitions: Iterable[HostedPartition]) -> None:
         """Flush the logs that have ``flush.messages`` records since their last flush, on worker threads.
 
-        Raises:
-            OSError: A flush failed. That log rejects appends.
+        Raises OSError if a flush failed. That log rejects appends.
         """
         due = [each for each in partitions if each.log.must_flush]
         if due:

@@ -134,7 +134,7 @@ class Connection:
     async def handshake(self) -> None:
         """Send ApiVersions in our highest version, or again in the one that the peer's error names (KIP-511).
 
-        Raises: KafkaError, Disconnected.
+        Raises KafkaError, Disconnected.
         """
         request = ApiVersionsRequest(client_software_name="kraft", client_software_version=__version__)
         version = ApiVersionsRequest.VALID_VERSIONS[1]

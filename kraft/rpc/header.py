@@ -40,9 +40,8 @@ def parse_request(frame: Buffer, connection: ConnectionInfo, apis: Apis) -> Requ
 
     ApiVersions is accepted in any version, because its response lists the versions that this listener offers.
 
-    Raises:
-        DecodeError: the header is malformed, or the listener does not offer this API or version; Kafka closes the
-            connection then.
+    Raises DecodeError if the header is malformed, or the listener does not offer this API or version; Kafka closes the
+    connection then.
     """
     if len(frame) < _FIXED.size:
         raise DecodeError(f"request of {len(frame)} bytes is too short for a header")

@@ -36,8 +36,7 @@ async def serve_metrics(
 ) -> None:
     """Serve until cancelled. ``task_status.started`` gives the port.
 
-    Raises:
-        OSError: the port cannot be bound; its ``filename`` is the setting.
+    Raises OSError if the port cannot be bound; its ``filename`` is the setting.
     """
     try:
         listeners = await trio.open_tcp_listeners(port, host=host or None)

@@ -228,7 +228,7 @@ class SimulatedNode:
 
     def _begin_election_write(self, election: ElectionState) -> None:
         self.writing, self.writing_election = True, election
-        self._die_if_doomed()
+        self._schedule_death_in_fsync()
         self.timeline.call_in(self.fsync_time(), self._election_written, self.life)
 
     def _election_written(self, life: int) -> None:
@@ -288,7 +288,7 @@ class SimulatedNode:
             self.flush_again = True
             return
         self.flushing = True
-        self._die_if_doomed()
+        self._schedule_death_in_fsync()
         covered = (self.disk.written(), self.disk.log.end, self.core.log.truncations)
         self.timeline.call_in(self.fsync_time(), self._flushed, self.life, covered)
 
@@ -319,9 +319,9 @@ class SimulatedNode:
     def _reply(self, reply: Reply) -> None:
         caller = self.callers.pop(reply.request_id)
         self.monitor.on_reply(self, caller.request, reply.response)
-        told = filled(caller.request, reply.response, self.disk, self.network.batch_limit)
-        if told is not None:  # Without a response, the peer sends its request again.
-            response, payload = told
+        response_and_payload = filled(caller.request, reply.response, self.disk, self.network.batch_limit)
+        if response_and_payload is not None:  # Without a response, the peer sends its request again.
+            response, payload = response_and_payload
             answer = ResponseReceived(caller.number, self.node_id, caller.request, response, payload)
             self.network.send_response(caller, answer)
 
@@ -354,7 +354,7 @@ class SimulatedNode:
         self.restart_later(self.timeline.rng.between(0.1, 3))
         return True
 
-    def _die_if_doomed(self) -> None:
+    def _schedule_death_in_fsync(self) -> None:
         if self.dies_in_fsync_for is not None:
             delay = self.knobs.fsync_s * self.rng.random() / 2
             self.timeline.call_in(delay, self._die, self.life, self.dies_in_fsync_for)

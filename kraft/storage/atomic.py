@@ -15,8 +15,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes, *, durable: bool
     death of the process. After a power cut the file may be old, new, empty or missing, so its reader must be able to
     rebuild it.
 
-    Raises:
-        OSError: The write failed; the old file is still in place.
+    Raises OSError if the write failed; the old file is still in place.
     """
     path = os.fspath(path)
     temporary = path + ".tmp"

@@ -34,17 +34,17 @@ def replay(text: str) -> str:
     stage = Stage()
     result: list[str] = []
     commands: list[tuple[int, str]] = []
-    told = False
+    skips_effects = False
     for number, line in enumerate(text.splitlines(), 1):
-        if told:
-            told = bool(line)
-            if told:
+        if skips_effects:
+            skips_effects = bool(line)
+            if skips_effects:
                 continue
         if line == _RULE:
             if not commands:
                 raise TranscriptError(f"line {number}: no command before {_RULE}")
             result += [line, *_perform(stage, commands)]
-            commands, told = [], True
+            commands, skips_effects = [], True
             continue
         result.append(line)
         if line and not line.startswith("#"):
@@ -88,7 +88,7 @@ class Stage:
         self._arrival, self._indent = None, ""
         return lines
 
-    def _hear(self, text: str, kind: Line, about: Request | None) -> None:
+    def _record(self, text: str, kind: Line, about: Request | None) -> None:
         hidden = self._news_only or (about is not None and name_of(about) in self._hidden)
         if kind is Line.ARRIVAL:
             # A hidden message is shown after all if one of its effects is not hidden.
@@ -120,7 +120,7 @@ class Stage:
     def do_quorum(self, *words: str) -> None:
         """``quorum 1 2 3 observers 4``: new nodes with empty disks."""
         voters, _, observers = " ".join(words).partition("observers")
-        self.cores = Cores(map(int, voters.split()), map(int, observers.split()), say=self._hear)
+        self.cores = Cores(map(int, voters.split()), map(int, observers.split()), say=self._record)
         self._lines.clear()
 
     def do_old(self, node: str) -> None:

@@ -29,8 +29,7 @@ def uuid_to_text(uuid: UUID) -> str:
 def uuid_from_text(text: str) -> UUID:
     """Return the uuid with this text, as Kafka's tools print it. Padding is accepted.
 
-    Raises:
-        ValueError: the text is not 16 bytes of URL-safe base64.
+    Raises ValueError if the text is not 16 bytes of URL-safe base64.
     """
     if not _TEXT.fullmatch(text):
         raise ValueError(f"not a uuid in URL-safe base64: {text[:64]!r}")

@@ -43,8 +43,7 @@ def _read(buffer: Buffer, position: int, bits: int) -> tuple[int, int]:
 def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
     """Read an unsigned 32-bit integer. Return it and the position after it.
 
-    Raises:
-        DecodeError: it does not end, or needs more than 32 bits.
+    Raises DecodeError if it does not end, or needs more than 32 bits.
     """
     if position < len(buffer) and (byte := buffer[position]) < 128:
         return byte, position + 1

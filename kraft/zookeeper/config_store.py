@@ -106,9 +106,8 @@ class ConfigStore:
 
         ``change`` is called again if the settings have changed meanwhile. An error that it raises is raised here.
 
-        Raises:
-            KafkaError: NOT_CONTROLLER if a KRaft controller has the settings; POLICY_VIOLATION if they are too large
-                for ZooKeeper; UNKNOWN_SERVER_ERROR if ZooKeeper refuses the change.
+        Raises KafkaError NOT_CONTROLLER if a KRaft controller has the settings; POLICY_VIOLATION if they are too large
+        for ZooKeeper; UNKNOWN_SERVER_ERROR if ZooKeeper refuses the change.
         """
         while True:
             with contextlib.suppress(SessionLost):  # perhaps the change was made; to make it again does no harm

@@ -222,8 +222,7 @@ class ZooKeeperSession:
         responses were lost are performed again, and only then the later ones. So a write that succeeded may have
         BAD_VERSION, NODE_EXISTS or NO_NODE as result.
 
-        Raises:
-            SessionLost: the session is over.
+        Raises SessionLost if the session is over.
         """
         results: list[Result] = []
         while len(results) < len(operations):
@@ -384,8 +383,7 @@ async def session(
 
     Resource handling: the session is closed, and its threads have ended, when the block ends.
 
-    Raises:
-        ZooKeeperUnavailable: there was no session after ``connection_timeout_s``.
+    Raises ZooKeeperUnavailable if there was no session after ``connection_timeout_s``.
     """
     hosts, chroot = split_connect(connect)
     # A server that is about to start accepts a connection and may never answer. Kazoo gives up after the session

@@ -206,7 +206,7 @@ class Clients:
     """The last requests without an attack."""
 
     @contextlib.contextmanager
-    def asking(self, asked: Both) -> Iterator[None]:
+    def sampling(self, asked: Both) -> Iterator[None]:
         """Let both ask until the block ends, and add what they see."""
         both = self.neighbour, self.controller
         for client in both:
@@ -221,7 +221,7 @@ class Clients:
         More rounds follow, up to ``rounds``, until the machine is quiet.
         """
         for _ in range(rounds):
-            with self.asking(self.quiet):
+            with self.sampling(self.quiet):
                 time.sleep(QUIET_S)
             for seen in self.quiet:
                 del seen.waits[:-QUIET_WAITS]
@@ -258,8 +258,8 @@ class Watch:
         target.new_steps()
         return watch
 
-    def asking(self) -> contextlib.AbstractContextManager[None]:
-        return self.clients.asking(self.busy)
+    def sampling(self) -> contextlib.AbstractContextManager[None]:
+        return self.clients.sampling(self.busy)
 
     def verdict(self, name: str, outcome: Outcome) -> Verdict:
         target, (quiet, quiet_control), (busy, busy_control) = self.target, self.quiet, self.busy
@@ -296,7 +296,7 @@ def judge(target: Target, clients: Clients, attack: Attack, *, once: bool = Fals
     while outcome is None or not (
         once or outcome.silent or _is_enough(watch.quiet, watch.busy) or time.perf_counter() - began > LONGEST_S
     ):
-        with watch.asking():
+        with watch.sampling():
             answered = _strike_for(0.0 if once else ROUND_S, address, frames, attack.connections)
             time.sleep(attack.lasts_s)
         outcome = outcome or answered

@@ -80,7 +80,7 @@ async def test_a_cursor_must_be_one(broker: Connection, topic: str) -> None:
     assert response.topics[0].error_code == ErrorCode.INVALID_REQUEST
 
 
-async def test_many_names_leave_turns_to_other_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_names_let_other_tasks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request may have 100,000 names. They are collected in slices, and sorted one by one as they are described."""
     monkeypatch.setattr("kraft.api.describe_topic_partitions._SLICE_NAMES", 10)
     context = serving(broker_in(tmp_path, 1).replicas)

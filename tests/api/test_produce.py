@@ -374,7 +374,7 @@ async def test_a_batch_that_a_thread_opens_keeps_its_place(broker: Connection, n
 
 
 @pytest.mark.parametrize("transactional", [False, True])
-async def test_many_partitions_leave_turns_to_other_tasks_before_the_first_append(
+async def test_many_partitions_let_other_tasks_run_before_the_first_append(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transactional: bool
 ) -> None:
     """A request may name 100,000 partitions. A batch of a transaction in the last of them is looked for."""
@@ -393,7 +393,7 @@ async def test_many_partitions_leave_turns_to_other_tasks_before_the_first_appen
 
 
 @pytest.mark.parametrize("acks", [0, -1])
-async def test_the_first_appends_to_many_logs_leave_turns_to_other_tasks(
+async def test_the_first_appends_to_many_logs_let_other_tasks_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, acks: int
 ) -> None:
     """Each opens a file, which takes as long as 384 KiB of records: at most five of them are one slice of 2 MiB."""

@@ -63,7 +63,7 @@ async def test_each_partition_has_a_result(broker: Connection, topic: str) -> No
     assert await end(broker, "absent") == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-async def test_many_markers_leave_turns_to_other_requests() -> None:
+async def test_many_markers_let_other_requests_run() -> None:
     """Slices: "Long work lets other tasks of the event loop run": while it appends, and while it waits for commits."""
     markers = [
         WritableTxnMarker(PRODUCER + number, 0, False, [WritableTxnMarkerTopic("orders", [0])], 5)

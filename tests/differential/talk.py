@@ -201,7 +201,7 @@ class Talk:
         for version in self.versions(api):
             self.ask(case, api, version, body(version) if callable(body) else body)
 
-    def tell(self, api: int, body: Body, version: int | None = None) -> Any:
+    def prepare(self, api: int, body: Body, version: int | None = None) -> Any:
         """Bring about the state that the scenario needs; not written down."""
         used = self._own_line()
         version = self.latest[api] if version is None else version

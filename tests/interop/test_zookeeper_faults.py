@@ -193,7 +193,7 @@ def test_malformed_znodes_cost_a_line_each_and_no_broker(cluster: LegacyCluster)
         wanted = ("retention.ms", "log.segment.bytes", "broker.id", "config_change_0", "/brokers/topics/broken")
         node = cluster.brokers[1]
         for what in (*wanted, "/brokers/ids/9", "/admin/reassign_partitions", "isr_change_0"):
-            eventually(lambda what=what: any(what in line for line in complaints(node)), TIMEOUT_S)
+            eventually(lambda what=what: any(what in line for line in errors_and_warnings(node)), TIMEOUT_S)
     cluster.create_topic("fine", (1,))
     eventually(lambda: "fine" in traffic.topics(), TIMEOUT_S)
     traffic.write(TOPIC, 20)
@@ -213,5 +213,5 @@ def test_a_malformed_cluster_id_is_one_line(cluster: LegacyCluster) -> None:
     assert node.output[-1] == "malformed data in the znode /cluster/id: id is not a string: None\n"
 
 
-def complaints(node: LegacyBroker) -> list[str]:
+def errors_and_warnings(node: LegacyBroker) -> list[str]:
     return [line for line in node.output if " ERROR " in line or " WARNING " in line]

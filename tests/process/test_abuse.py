@@ -50,7 +50,7 @@ def test_the_heaviest_requests_at_the_leaders_node_depose_and_fence_nobody(tmp_p
             prepare_clients(friend)
             likeliest = Likeliest(id_of_wide_topic(friend))
             watch = Watch.begin(target, clients)
-            with watch.asking():
+            with watch.sampling():
                 outcomes = [
                     strike(
                         target.controller_address if case.at_controller else target.address,

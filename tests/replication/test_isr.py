@@ -209,7 +209,7 @@ class Accepting(Channel):
         )
 
 
-async def test_many_proposals_go_in_several_requests_and_leave_turns_to_other_tasks(
+async def test_many_proposals_go_in_several_requests_and_let_other_tasks_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """``MAX_ELEMENTS``: a controller closes the connection of a request that has more. The leader would propose the

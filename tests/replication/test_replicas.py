@@ -407,7 +407,7 @@ def _directory(path: Path) -> LogDirectory:
     return LogDirectory(str(path), -1, MetaProperties("cluster", 1), LastStop.CLEAN)
 
 
-async def test_many_new_partitions_leave_turns_to_other_tasks(tmp_path: Path) -> None:
+async def test_many_new_partitions_let_other_tasks_run(tmp_path: Path) -> None:
     """A leader of the quorum that opens thousands of logs in one step answers no Fetch meanwhile, and is deposed."""
     rounds = 0
 
@@ -459,7 +459,7 @@ async def test_new_partitions_go_to_the_directory_with_the_fewest(
     assert held() == [37, 37, 37]
 
 
-async def test_the_roles_of_many_partitions_leave_turns_to_other_tasks(
+async def test_the_roles_of_many_partitions_let_other_tasks_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A broker that registers takes the roles of all its partitions at once: 15,000 would hold the loop for 45 ms."""
@@ -472,7 +472,7 @@ async def test_the_roles_of_many_partitions_leave_turns_to_other_tasks(
     assert led.gained == list(broker.replicas.all())
 
 
-async def test_many_deleted_partitions_leave_turns_to_other_tasks(tmp_path: Path) -> None:
+async def test_many_deleted_partitions_let_other_tasks_run(tmp_path: Path) -> None:
     """The deletion of 15,000 partitions would hold the event loop for 0.4 s."""
     broker = broker_in(tmp_path, 1)
     await broker.replicas.registered(11)
@@ -549,7 +549,7 @@ async def test_the_memory_of_many_deleted_partitions_is_freed_in_slices(tmp_path
     assert (len(freed.alive), freed.most <= 200) == (0, True)
 
 
-async def test_new_conditions_of_many_partitions_leave_turns_to_other_tasks(
+async def test_new_conditions_of_many_partitions_let_other_tasks_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A broker that comes or goes changes the conditions of all partitions; a setting, those of its topic."""
@@ -566,7 +566,7 @@ async def test_new_conditions_of_many_partitions_leave_turns_to_other_tasks(
         assert steps.count >= 100 // 10
 
 
-async def test_checkpoints_of_many_partitions_leave_turns_to_other_tasks(
+async def test_checkpoints_of_many_partitions_let_other_tasks_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The offsets are read in slices. A partition that is deleted meanwhile keeps no entry."""

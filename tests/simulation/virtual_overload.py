@@ -39,7 +39,7 @@ from kraft.simulation.random_stream import RandomStream
 from kraft.simulation.virtual_cluster import CLIENT_PORT, PORT, Costs
 from kraft.wire.schema import Message
 from tests.simulation.virtual_brokers import TIMESTAMP_MS, Brokers, batch_of, brokers, create_topic, produce
-from tests.simulation.virtual_world import Violated, no_complaints
+from tests.simulation.virtual_world import Violated, no_logged_errors
 
 BUDGET_S = 0.05
 """The longest step of a handler, and of a slice."""
@@ -204,7 +204,7 @@ async def neighbour(
 async def run_world(plan: Plan, directory: Path, seen: Seen) -> None:
     """Load the nodes and check them. Raises Violated."""
     durations = Durations(plan, RandomStream(plan.seed, "durations"))
-    with no_complaints(), no_complaints("kraft.lifecycle", logging.WARNING):
+    with no_logged_errors(), no_logged_errors("kraft.lifecycle", logging.WARNING):
         async with brokers(directory, plan.seed, costs=durations.costs()) as cluster:
             await _fill(cluster)
             before = leaders_of(cluster)

@@ -367,7 +367,7 @@ def within(what: str) -> Iterator[None]:
         raise Violated(f"{what}: not within {LIMIT_S:.0f} s") from None
 
 
-class Complaints(logging.Handler):
+class LoggedErrors(logging.Handler):
     """Nothing that happens here is an error of a node, so none may call it one."""
 
     def __init__(self, level: int) -> None:
@@ -379,15 +379,15 @@ class Complaints(logging.Handler):
 
 
 @contextmanager
-def no_complaints(name: str = "kraft", level: int = logging.ERROR) -> Iterator[None]:
-    complaints, logger = Complaints(level), logging.getLogger(name)
-    logger.addHandler(complaints)
+def no_logged_errors(name: str = "kraft", level: int = logging.ERROR) -> Iterator[None]:
+    errors, logger = LoggedErrors(level), logging.getLogger(name)
+    logger.addHandler(errors)
     try:
         yield
     finally:
-        logger.removeHandler(complaints)
-    if complaints.texts:
-        raise Violated(f"NoIllegalState: {complaints.texts[0]}")
+        logger.removeHandler(errors)
+    if errors.texts:
+        raise Violated(f"NoIllegalState: {errors.texts[0]}")
 
 
 async def run_world(plan: Plan, directory: Path, seen: Counter[str]) -> tuple[str, float]:
@@ -406,7 +406,7 @@ async def run_world(plan: Plan, directory: Path, seen: Counter[str]) -> tuple[st
         "controller.quorum.voters": quorum_voters(plan.voters),
         "log.dirs": str(directory / str(OBSERVER)),
     }
-    with no_complaints():
+    with no_logged_errors():
         async with trio.open_nursery() as nursery:
             nodes = virtual_nodes(directory, plan.voters, network, settings, plan.disk_s)
             observer = VirtualObserver(OBSERVER, settings | of_observer, network)

@@ -83,7 +83,7 @@ async def test_more_than_the_socket_holds_waits_for_the_peer() -> None:
             assert await receive(theirs, len(data)) == data
 
 
-async def test_bytes_for_a_fast_peer_leave_turns_to_other_tasks() -> None:
+async def test_bytes_for_a_fast_peer_let_other_tasks_run() -> None:
     """AT_ONCE_BYTES: "The most bytes of one system call"."""
     data = bytes(5 * AT_ONCE_BYTES + 1)
     ours, theirs = socket.socketpair()

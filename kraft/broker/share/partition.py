@@ -95,8 +95,7 @@ class SharePartition:
     def load(self, batches: Iterable[StateChange]) -> None:
         """Take over the state that the former leader wrote. Records of which it wrote nothing are available.
 
-        Raises:
-            KafkaError: UNKNOWN_SERVER_ERROR for a state that no leader writes.
+        Raises KafkaError UNKNOWN_SERVER_ERROR for a state that no leader writes.
         """
         for first, last, state, deliveries in batches:
             if not self.end_offset <= first <= last or state not in (0, 2, 4):
@@ -264,9 +263,8 @@ class SharePartition:
     def acknowledge(self, now: float, member_id: str, batches: Iterable[Acknowledgement]) -> ShareTransition:
         """Begin the outcomes of acquired records, all or none of them.
 
-        Raises:
-            KafkaError: INVALID_RECORD_STATE for records that the member does not hold, INVALID_REQUEST for offsets that
-                were never delivered.
+        Raises KafkaError INVALID_RECORD_STATE for records that the member does not hold, INVALID_REQUEST for offsets
+        that were never delivered.
         """
         transition = ShareTransition()
         try:

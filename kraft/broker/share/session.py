@@ -60,9 +60,8 @@ class ShareSessionCache:
 
         The session of the final epoch stays until :meth:`close`, and nothing is fetched for it.
 
-        Raises:
-            KafkaError: SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH, SHARE_SESSION_LIMIT_REACHED, or
-                INVALID_REQUEST for acknowledgements before there is a session.
+        Raises KafkaError SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH, SHARE_SESSION_LIMIT_REACHED, or
+        INVALID_REQUEST for acknowledgements before there is a session.
         """
         if epoch == INITIAL_EPOCH:
             if acknowledges:
@@ -85,8 +84,7 @@ class ShareSessionCache:
     def acknowledge(self, key: SessionKey, epoch: int) -> None:
         """Continue the session of a ShareAcknowledge, which cannot open one.
 
-        Raises:
-            KafkaError: SHARE_SESSION_NOT_FOUND or INVALID_SHARE_SESSION_EPOCH.
+        Raises KafkaError SHARE_SESSION_NOT_FOUND or INVALID_SHARE_SESSION_EPOCH.
         """
         if epoch == INITIAL_EPOCH:
             raise KafkaError(ErrorCode.INVALID_SHARE_SESSION_EPOCH)

@@ -309,8 +309,7 @@ class GroupCoordinator:
 
         After each record it yields the record's size in bytes, so that the caller can pause between records.
 
-        Raises:
-            DecodeError: a record is damaged.
+        Raises DecodeError if a record is damaged.
         """
         for key, value, producer_id, is_committed, _ in records:
             record = None if key is None else decode_record(key, value, producer_id)

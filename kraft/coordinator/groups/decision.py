@@ -49,9 +49,8 @@ class ReplayedDecision(Generic[G, R]):
     def add(self, *records: R) -> Steps[None]:
         """Add records, and replay them.
 
-        Raises:
-            KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, UNKNOWN_SERVER_ERROR if the batch
-                would exceed ``max.message.bytes``, as in Apache's ``CoordinatorRuntime``.
+        Raises KafkaError COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, UNKNOWN_SERVER_ERROR if the batch
+        would exceed ``max.message.bytes``, as in Apache's ``CoordinatorRuntime``.
         """
         for record in records:
             self.append(record, record.size)

@@ -139,9 +139,8 @@ def _join_again(step: Step, group: Group, request: CoordinatorRequest) -> Steps[
 def member_of(group: Group, member_id: str, group_instance_id: str | None) -> GroupMember:
     """Return the member that sent a request.
 
-    Raises:
-        KafkaError: FENCED_INSTANCE_ID if the instance id now has another member id, UNKNOWN_MEMBER_ID if
-            no member has it.
+    Raises KafkaError FENCED_INSTANCE_ID if the instance id now has another member id, UNKNOWN_MEMBER_ID if no member
+    has it.
     """
     if group_instance_id is not None:
         holder = group.static_members.get(group_instance_id)

@@ -154,8 +154,7 @@ def group_value(group: Group, assignments: Mapping[str, bytes] | None = None) ->
 def decode_key(key: bytes) -> OffsetCommitKey | GroupMetadataKey | None:
     """Return the key of a record, or None for an unknown kind that a newer Kafka wrote. Such records are skipped.
 
-    Raises:
-        DecodeError: the key is shorter than its version, or damaged.
+    Raises DecodeError if the key is shorter than its version, or damaged.
     """
     version = version_of(key)
     if version in (0, OFFSET_KEY_VERSION):
@@ -170,8 +169,7 @@ def decode_record(
 ) -> OffsetRecord | GroupRecord | ConsumerGroupRecord | ShareGroupRecord | None:
     """Return one record of the log, or None if its kind is unknown. ``producer_id`` is that of its transaction.
 
-    Raises:
-        DecodeError: the record is damaged.
+    Raises DecodeError if the record is damaged.
     """
     if key is None:
         return None
@@ -199,8 +197,7 @@ def decode_offset(value: bytes) -> CommittedOffset:
 def decode_group(group_id: str, value: bytes) -> Steps[Group]:
     """Return the group as stored. The sessions of its members do not run yet.
 
-    Raises:
-        DecodeError: the value is damaged or has an unknown version.
+    Raises DecodeError if the value is damaged or has an unknown version.
     """
     with known_version():
         message, _, _ = yield from decode_in_steps(

@@ -59,11 +59,7 @@ class RecordKinds(Generic[R]):
         return self._cls(key, message, framed(key, self._versions[type(key)]), bytes(value))
 
     def decode(self, key: bytes, value: bytes | None) -> R | None:
-        """Return a record, or None if it is of another kind.
-
-        Raises:
-            DecodeError: the record is damaged.
-        """
+        """Return a record, or None if it is of another kind. Raises DecodeError if the record is damaged."""
         kind = self._kinds.get(version_of(key))
         if kind is None:
             return None

@@ -339,8 +339,8 @@ class ShareCoordinator:
             entry.updates += 1
 
     def _tidy(self, now: float, effects: ShareEffects) -> Steps[None]:
-        """Bury the states of deleted topics, and write snapshots of cold states, so that the log before them can be
-        deleted (Apache: ``snapshotColdPartitions`` and ``maybeCleanupShareState``).
+        """Write tombstones for the states of deleted topics, and snapshots of cold states, so that the log before them
+        can be deleted (Apache: ``snapshotColdPartitions`` and ``maybeCleanupShareState``).
 
         While any state changes, the others get a snapshot at each interval, too. Otherwise one that never changes would
         keep the log of all.
@@ -379,8 +379,7 @@ class ShareCoordinator:
     def load(self, records: Iterable[StoredRecord]) -> Steps[None]:
         """Replay the log. After each record it yields the record's size in bytes.
 
-        Raises:
-            DecodeError: a record is damaged.
+        Raises DecodeError if a record is damaged.
         """
         for stored in records:
             record = yield from decode_share_record(stored.key, stored.value)
@@ -417,8 +416,7 @@ class ShareCoordinator:
 def _checked(batches: Iterable[write_request.StateBatch]) -> Steps[list[StateBatch]]:
     """Return the batches of a write.
 
-    Raises:
-        KafkaError: INVALID_REQUEST. A state with such a batch could not be loaded by any leader.
+    Raises KafkaError INVALID_REQUEST. A state with such a batch could not be loaded by any leader.
     """
     checked = []
     for each in batches:

@@ -110,8 +110,7 @@ V = TypeVar("V", ShareSnapshotValue, ShareUpdateValue)
 def decode_share_record(key: bytes | None, value: bytes | None) -> Steps[ShareRecord | None]:
     """Return one record of the log, or None if its type is unknown. A newer Kafka wrote it, and it is skipped.
 
-    Raises:
-        DecodeError: the record is damaged, or its value has an unknown version.
+    Raises DecodeError if the record is damaged, or its value has an unknown version.
     """
     kind = None if key is None else version_of(key)
     if key is None or kind not in (SNAPSHOT_TYPE, UPDATE_TYPE):

@@ -46,8 +46,7 @@ class SharePartitionKey(NamedTuple):
     def from_text(cls, coordinator_key: str) -> SharePartitionKey:
         """Return the share partition with this ``coordinator_key``. A group id may have colons of its own.
 
-        Raises:
-            ValueError: it is not ``group:topicId:partition``.
+        Raises ValueError if it is not ``group:topicId:partition``.
         """
         group_id, *rest = coordinator_key.rsplit(":", 2)
         if not group_id or len(rest) != 2:

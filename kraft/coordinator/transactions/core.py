@@ -225,8 +225,7 @@ class TransactionCoordinator:
     def load(self, records: Iterable[StoredRecord]) -> Steps[None]:
         """Replay the log. After each record it yields the record's size in bytes.
 
-        Raises:
-            DecodeError: a record is damaged.
+        Raises DecodeError if a record is damaged.
         """
         for key, value, *_ in records:
             record = yield from decode_transaction(key, value)

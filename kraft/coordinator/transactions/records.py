@@ -79,8 +79,7 @@ def transaction_value(transaction: Transaction, transaction_version: int) -> Ste
 def decode_transaction(key: bytes | None, value: bytes | None) -> Steps[TransactionRecord | None]:
     """Return one record of the log, or None if its kind is unknown. A newer Kafka wrote it, and it is skipped.
 
-    Raises:
-        DecodeError: the record is damaged, or its value has an unknown version.
+    Raises DecodeError if the record is damaged, or its value has an unknown version.
     """
     if key is None or version_of(key) != KEY_VERSION:
         return None

@@ -66,8 +66,7 @@ def init_producer_id(step: TransactionStep, entries: Entries, request: Coordinat
 def _entry_of_new_producer(step: TransactionStep, entries: Entries, message: InitProducerIdRequest) -> TransactionEntry:
     """Return the entry of the transactional id, a new one if it has none.
 
-    Raises:
-        KafkaError: the reason to refuse the request.
+    Raises KafkaError if the request is refused.
     """
     timeout_s, transactional_id = message.transaction_timeout_ms / 1000, message.transactional_id
     has_id, has_epoch = message.producer_id != NO_PRODUCER_ID, message.producer_epoch != NO_EPOCH
@@ -104,9 +103,8 @@ def _may_continue(current: Transaction, message: InitProducerIdRequest) -> bool:
 def _initialized(step: TransactionStep, current: Transaction, message: InitProducerIdRequest) -> Transaction:
     """Return the transaction with the next epoch, or with a new producer id after the last epoch.
 
-    Raises:
-        KafkaError: PRODUCER_FENCED if the producer has neither the current nor the last epoch, or there is no new
-            producer id yet.
+    Raises KafkaError PRODUCER_FENCED if the producer has neither the current nor the last epoch, or there is no new
+    producer id yet.
     """
     now_ms, timeout_s = step.timestamp_ms, message.transaction_timeout_ms / 1000
     expected = message.producer_epoch
@@ -161,11 +159,7 @@ def add_partitions(step: TransactionStep, entries: Entries, request: Coordinator
 
 
 def _entry_of_producer(entries: Entries, message: AddPartitionsToTxnTransaction) -> TransactionEntry:
-    """Return the entry of the producer's transactional id.
-
-    Raises:
-        KafkaError: the reason to refuse the request.
-    """
+    """Return the entry of the producer's transactional id. Raises KafkaError if the request is refused."""
     if not message.transactional_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST)
     entry = entries.get(message.transactional_id)
@@ -234,11 +228,7 @@ def _ended(transaction: Transaction, *, bumps: bool) -> EndTxnResponse:
 
 
 def _is_ended(entry: TransactionEntry, message: EndTxnRequest) -> bool:
-    """Return whether the transaction already ended as requested.
-
-    Raises:
-        KafkaError: the reason to refuse the request.
-    """
+    """Return whether the transaction already ended as requested. Raises KafkaError if the request is refused."""
     current = entry.transaction
     if message.producer_id != current.producer_id:
         raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -258,8 +248,7 @@ def _is_ended_with_bump(entry: TransactionEntry, message: EndTxnRequest) -> bool
     A request with the epoch before the current one is a retry. A producer may abort a transaction that has no
     partition: it cannot know whether a lost Produce added one.
 
-    Raises:
-        KafkaError: the reason to refuse the request.
+    Raises KafkaError if the request is refused.
     """
     current = entry.transaction
     if entry.pending is not None:

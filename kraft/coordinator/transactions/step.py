@@ -96,8 +96,7 @@ class TransactionStep:
     def write(self, entry: TransactionEntry, *states: Transaction, spare_bytes: int = 0) -> Steps[None]:
         """Append the next states of a transactional id in one batch, if it has room for them and ``spare_bytes`` more.
 
-        Raises:
-            KafkaError: the reason to refuse the request. Nothing is appended.
+        Raises KafkaError if the request is refused; then nothing is appended.
         """
         if not self.world.may_write():
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -144,8 +143,7 @@ class TransactionStep:
     def write_prepared(self, entry: TransactionEntry, prepared: Transaction) -> Steps[None]:
         """Append the outcome of a transaction. Without partitions it needs no markers, and is complete at once.
 
-        Raises:
-            KafkaError: as :meth:`write`.
+        Raises KafkaError as :meth:`write`.
         """
         if prepared.partitions:
             yield from self.write(entry, prepared)
@@ -155,8 +153,7 @@ class TransactionStep:
     def fence(self, entry: TransactionEntry) -> Steps[None]:
         """Abort an open transaction with the next epoch, so that all partitions fence its producer.
 
-        Raises:
-            KafkaError: as :meth:`write`, or there is no new producer id yet.
+        Raises KafkaError as :meth:`write`, or if there is no new producer id yet.
         """
         current, version = entry.transaction, self.world.transaction_version()
         if version >= EPOCH_BUMP_VERSION:
@@ -170,8 +167,7 @@ class TransactionStep:
         """Append the outcome of a transaction, and return the prepared one. A producer that bumps its epoch each time
         may need a new producer id.
 
-        Raises:
-            KafkaError: as :meth:`write`, or there is no new producer id yet.
+        Raises KafkaError as :meth:`write`, or if there is no new producer id yet.
         """
         current = entry.transaction
         rotates = client_version >= EPOCH_BUMP_VERSION and current.is_exhausted

@@ -105,11 +105,7 @@ def check_pictures() -> None:
 
 
 def write_picture(figure: Figure, path: Path) -> None:
-    """Write the figure as a PNG file.
-
-    Raises:
-        KaleidoMissing: plotly, kaleido or a browser for it is not installed.
-    """
+    """Write the figure as a PNG file. Raises KaleidoMissing if plotly, kaleido or a browser for it is not installed."""
     try:
         from plotly.io import write_image
 

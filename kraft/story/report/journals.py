@@ -25,8 +25,7 @@ from kraft.story.report.model import (
 def journal_report(lines: Sequence[JournalLine], cluster_id: str) -> ClusterReport:
     """Return a report of the quorum that the journals describe. ``lines`` are those of all journals, merged.
 
-    Raises:
-        ValueError: there are no lines, so there is no time to report on.
+    Raises ValueError if there are no lines, so there is no time to report on.
     """
     if not lines:
         raise ValueError("the journals are empty")

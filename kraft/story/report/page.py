@@ -45,11 +45,7 @@ class PlotlyMissing(Exception):
 
 
 def render(report: ClusterReport) -> str:
-    """Return the page.
-
-    Raises:
-        PlotlyMissing: plotly, which brings plotly.js, is not installed.
-    """
+    """Return the page. Raises PlotlyMissing if plotly, which brings plotly.js, is not installed."""
     marks = marks_of(report)
     return document(
         _title(report),
@@ -74,8 +70,7 @@ def document(
 ) -> str:
     """Return a page with these sections. ``events`` is HTML, and everything else plain text.
 
-    Raises:
-        PlotlyMissing: plotly, which brings plotly.js, is not installed.
+    Raises PlotlyMissing if plotly, which brings plotly.js, is not installed.
     """
     plotly, script = _plotly(), _resource("page.js")
     contents = [section for section in found if section.table is not None]

@@ -19,9 +19,8 @@ def place(
 
     Partition 0 would begin with broker number ``start``; ``shift`` is the first distance of the other replicas.
 
-    Raises:
-        KafkaError: INVALID_REPLICATION_FACTOR for too few brokers, UNKNOWN_SERVER_ERROR if only some have a rack (as in
-            Kafka, whose AdminOperationException has no code).
+    Raises KafkaError INVALID_REPLICATION_FACTOR for too few brokers, UNKNOWN_SERVER_ERROR if only some have a rack (as
+    in Kafka, whose AdminOperationException has no code).
     """
     if replication_factor > len(racks):
         raise KafkaError(

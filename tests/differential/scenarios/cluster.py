@@ -62,7 +62,7 @@ def automatic_topics(talk: Talk) -> None:
     for version in talk.versions(ApiKey.METADATA):
         name = f"automatic-{version}"
         talk.ask("unknown", ApiKey.METADATA, version, {"allowAutoTopicCreation": True, "topics": [{"name": name}]})
-        talk.tell(ApiKey.METADATA, {"allowAutoTopicCreation": True, "topics": [{"name": name}]})
+        talk.prepare(ApiKey.METADATA, {"allowAutoTopicCreation": True, "topics": [{"name": name}]})
         for bad in ("a b", "", "x" * 250):
             body = {"allowAutoTopicCreation": True, "topics": [{"name": bad}]}
             talk.ask(f"invalid ({len(bad)})", ApiKey.METADATA, version, body)

@@ -279,7 +279,7 @@ def alter_broker(talk: Talk) -> None:
             configs = [{"name": key, "configOperation": DELETE, "value": None} for key in keys]
             for key in configs:
                 resource = {"resourceType": BROKER, "resourceName": name, "configs": [key]}
-                talk.tell(ApiKey.INCREMENTAL_ALTER_CONFIGS, {"resources": [resource], "validateOnly": False})
+                talk.prepare(ApiKey.INCREMENTAL_ALTER_CONFIGS, {"resources": [resource], "validateOnly": False})
 
 
 def list_config_resources(talk: Talk) -> None:

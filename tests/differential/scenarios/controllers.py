@@ -98,7 +98,7 @@ def broker_registration(talk: Talk) -> None:
         }.items():
             talk.ask(case, api, version, {**registration(broker_id), **more})
             if case in ("no listener", "listener twice", "no incarnation", "broker -1"):
-                talk.tell(ApiKey.UNREGISTER_BROKER, {"brokerId": more.get("brokerId", broker_id)})
+                talk.prepare(ApiKey.UNREGISTER_BROKER, {"brokerId": more.get("brokerId", broker_id)})
         talk.ask(f"gone {version}", ApiKey.UNREGISTER_BROKER, 0, {"brokerId": broker_id})
         talk.ask(f"gone twice {version}", ApiKey.UNREGISTER_BROKER, 0, {"brokerId": broker_id})
 
@@ -107,7 +107,7 @@ def broker_heartbeat(talk: Talk) -> None:
     api = ApiKey.BROKER_HEARTBEAT
     for version in talk.versions(api):
         broker_id = BEATING + version
-        epoch = talk.tell(ApiKey.BROKER_REGISTRATION, registration(broker_id))["brokerEpoch"]
+        epoch = talk.prepare(ApiKey.BROKER_REGISTRATION, registration(broker_id))["brokerEpoch"]
         good = {"brokerId": broker_id, "brokerEpoch": epoch, "currentMetadataOffset": -1, "wantFence": True}
         caught_up = {"currentMetadataOffset": 2**40}
         for case, more in {
@@ -132,13 +132,13 @@ def broker_heartbeat(talk: Talk) -> None:
             "wants in after all": {"wantFence": False, **caught_up},
         }.items():
             talk.ask(case, api, version, {**good, **more})
-        talk.tell(ApiKey.UNREGISTER_BROKER, {"brokerId": broker_id})
+        talk.prepare(ApiKey.UNREGISTER_BROKER, {"brokerId": broker_id})
         talk.ask("unregistered", api, version, good)
 
 
 def allocate_producer_ids(talk: Talk) -> None:
     broker_id = 620
-    epoch = talk.tell(ApiKey.BROKER_REGISTRATION, registration(broker_id))["brokerEpoch"]
+    epoch = talk.prepare(ApiKey.BROKER_REGISTRATION, registration(broker_id))["brokerEpoch"]
     for case, asker, asker_epoch in (
         ("good", broker_id, epoch),
         ("again", broker_id, epoch),
@@ -149,16 +149,16 @@ def allocate_producer_ids(talk: Talk) -> None:
     ):
         body = {"brokerId": asker, "brokerEpoch": asker_epoch}
         talk.sweep(case, ApiKey.ALLOCATE_PRODUCER_IDS, body)
-    talk.tell(ApiKey.UNREGISTER_BROKER, {"brokerId": broker_id})
+    talk.prepare(ApiKey.UNREGISTER_BROKER, {"brokerId": broker_id})
 
 
 def alter_partition(talk: Talk) -> None:
     """Invalid proposals of a broker that leads no partition."""
     api = ApiKey.ALTER_PARTITION
     broker_id = 640
-    epoch = talk.tell(ApiKey.BROKER_REGISTRATION, registration(broker_id))["brokerEpoch"]
+    epoch = talk.prepare(ApiKey.BROKER_REGISTRATION, registration(broker_id))["brokerEpoch"]
     topic = {"name": "altered", "numPartitions": 1, "replicationFactor": 1}
-    topic_id = talk.tell(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeoutMs": 9000})["topics"][0]["topicId"]
+    topic_id = talk.prepare(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeoutMs": 9000})["topics"][0]["topicId"]
     good = {"partitionIndex": 0, "leaderEpoch": 0, "partitionEpoch": 0, "leaderRecoveryState": 0}
 
     def body(broker: int = broker_id, broker_epoch: int = epoch, topic: str = topic_id, **more: Any) -> Body:
@@ -200,14 +200,14 @@ def alter_partition(talk: Talk) -> None:
         },
     }.items():
         talk.sweep(case, api, asked)
-    talk.tell(ApiKey.UNREGISTER_BROKER, {"brokerId": broker_id})
+    talk.prepare(ApiKey.UNREGISTER_BROKER, {"brokerId": broker_id})
 
 
 def replaced_reassignments(talk: Talk) -> None:
     """A reassignment is replaced before it ends (KIP-455): its new replicas are those of fenced brokers."""
     others = range(680, 685)
     for broker_id in others:
-        talk.tell(ApiKey.BROKER_REGISTRATION, registration(broker_id))
+        talk.prepare(ApiKey.BROKER_REGISTRATION, registration(broker_id))
     b, c, d, e, f = others
     for number, targets in enumerate(
         (
@@ -222,7 +222,7 @@ def replaced_reassignments(talk: Talk) -> None:
         name = f"reassigned-{number}"
         assignments = [{"partitionIndex": 0, "brokerIds": [NODE_ID, b]}]
         topic = {"name": name, "numPartitions": -1, "replicationFactor": -1, "assignments": assignments}
-        created = talk.tell(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeoutMs": 9000})["topics"][0]
+        created = talk.prepare(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeoutMs": 9000})["topics"][0]
         assert created["errorCode"] == 0, created
         for step, target in enumerate(targets):
             partitions = [{"partitionIndex": 0, "replicas": target}]
@@ -231,17 +231,17 @@ def replaced_reassignments(talk: Talk) -> None:
             talk.ask(case, ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, body)
             listed = {"timeoutMs": 9000, "topics": [{"name": name, "partitionIndexes": [0]}]}
             talk.ask(case, ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, listed)
-        talk.tell(ApiKey.DELETE_TOPICS, {"topics": [{"name": name}], "timeoutMs": 9000})
+        talk.prepare(ApiKey.DELETE_TOPICS, {"topics": [{"name": name}], "timeoutMs": 9000})
     for broker_id in others:
-        talk.tell(ApiKey.UNREGISTER_BROKER, {"brokerId": broker_id})
+        talk.prepare(ApiKey.UNREGISTER_BROKER, {"brokerId": broker_id})
 
 
 def assign_replicas(talk: Talk) -> None:
     broker_id = 660
     directory = registration(broker_id)["logDirs"][0]
-    epoch = talk.tell(ApiKey.BROKER_REGISTRATION, registration(broker_id))["brokerEpoch"]
+    epoch = talk.prepare(ApiKey.BROKER_REGISTRATION, registration(broker_id))["brokerEpoch"]
     topic = {"name": "placed", "numPartitions": 1, "replicationFactor": 1}
-    topic_id = talk.tell(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeoutMs": 9000})["topics"][0]["topicId"]
+    topic_id = talk.prepare(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeoutMs": 9000})["topics"][0]["topicId"]
 
     def body(directory: str = directory, topic: str = topic_id, index: int = 0, **more: Any) -> Body:
         topics = [{"topicId": topic, "partitions": [{"partitionIndex": index}]}]
@@ -264,7 +264,7 @@ def assign_replicas(talk: Talk) -> None:
         "no directory": body(directories=[]),
     }.items():
         talk.sweep(case, ApiKey.ASSIGN_REPLICAS_TO_DIRS, asked)
-    talk.tell(ApiKey.UNREGISTER_BROKER, {"brokerId": broker_id})
+    talk.prepare(ApiKey.UNREGISTER_BROKER, {"brokerId": broker_id})
 
 
 def controller_registration(talk: Talk) -> None:

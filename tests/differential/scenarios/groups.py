@@ -26,8 +26,8 @@ def find(talk: Talk, group: str) -> None:
     """Until the coordinator has loaded its groups."""
 
     def is_there() -> bool:
-        talk.tell(ApiKey.FIND_COORDINATOR, {"keyType": 0, "coordinatorKeys": [group]})
-        answer = talk.tell(ApiKey.HEARTBEAT, {"groupId": group, "generationId": 1, "memberId": "nobody"})
+        talk.prepare(ApiKey.FIND_COORDINATOR, {"keyType": 0, "coordinatorKeys": [group]})
+        answer = talk.prepare(ApiKey.HEARTBEAT, {"groupId": group, "generationId": 1, "memberId": "nobody"})
         return answer["errorCode"] not in (0, 14, 15, 16)  # while it loads, Apache's answers 0 for any member
 
     eventually(is_there)
@@ -36,9 +36,9 @@ def find(talk: Talk, group: str) -> None:
 def formed(talk: Talk, group: str, **more: Any) -> tuple[str, int]:
     """A group with one member that has its assignment; the member and the generation."""
     find(talk, group)
-    answer = talk.tell(ApiKey.JOIN_GROUP, joining(group, **more))
+    answer = talk.prepare(ApiKey.JOIN_GROUP, joining(group, **more))
     if answer["errorCode"] == 79:
-        answer = talk.tell(ApiKey.JOIN_GROUP, joining(group, answer["memberId"], **more))
+        answer = talk.prepare(ApiKey.JOIN_GROUP, joining(group, answer["memberId"], **more))
     assert answer["errorCode"] == 0, answer
     member, generation = answer["memberId"], answer["generationId"]
     body = {
@@ -48,7 +48,7 @@ def formed(talk: Talk, group: str, **more: Any) -> tuple[str, int]:
         "groupInstanceId": more.get("groupInstanceId"),
         **NAMED,
     }
-    synced = talk.tell(ApiKey.SYNC_GROUP, {**body, "assignments": [{"memberId": member, "assignment": ASSIGNMENT}]})
+    synced = talk.prepare(ApiKey.SYNC_GROUP, {**body, "assignments": [{"memberId": member, "assignment": ASSIGNMENT}]})
     assert synced["errorCode"] == 0, synced
     return member, generation
 
@@ -100,17 +100,17 @@ def join_group(talk: Talk) -> None:
 
 def _sync(talk: Talk, group: str, member: str, generation: int, version: int) -> None:
     body = {"groupId": group, "generationId": generation, "memberId": member, **NAMED}
-    talk.tell(ApiKey.SYNC_GROUP, {**body, "assignments": [{"memberId": member, "assignment": ASSIGNMENT}]})
+    talk.prepare(ApiKey.SYNC_GROUP, {**body, "assignments": [{"memberId": member, "assignment": ASSIGNMENT}]})
 
 
 def sync_group(talk: Talk) -> None:
     for version in talk.versions(ApiKey.SYNC_GROUP):
         group = f"sync-{version}"
         find(talk, group)
-        first = talk.tell(ApiKey.JOIN_GROUP, joining(group))
+        first = talk.prepare(ApiKey.JOIN_GROUP, joining(group))
         member = first["memberId"]
         if first["errorCode"] == 79:
-            first = talk.tell(ApiKey.JOIN_GROUP, joining(group, member))
+            first = talk.prepare(ApiKey.JOIN_GROUP, joining(group, member))
         generation = first["generationId"]
 
         known = {"groupId": group, "generationId": generation, "memberId": member, **NAMED}
@@ -257,7 +257,7 @@ def rebalance(talk: Talk) -> None:
 
 
 def _until_rebalancing(talk: Talk, body: dict[str, Any]) -> None:
-    eventually(lambda: talk.tell(ApiKey.HEARTBEAT, body)["errorCode"] == 27)
+    eventually(lambda: talk.prepare(ApiKey.HEARTBEAT, body)["errorCode"] == 27)
 
 
 def offsets(talk: Talk) -> None:
@@ -316,7 +316,7 @@ def offsets(talk: Talk) -> None:
             talk.ask("unknown instance", ApiKey.OFFSET_COMMIT, version, body)
     if not talk.versions(ApiKey.OFFSET_FETCH):
         return
-    talk.tell(ApiKey.OFFSET_COMMIT, committed("kept", row(11), row(12, None, index=1, epoch=-1)))
+    talk.prepare(ApiKey.OFFSET_COMMIT, committed("kept", row(11), row(12, None, index=1, epoch=-1)))
     for case, names in {
         "both": [{"name": "offsets", "partitionIndexes": [0, 1]}],
         "unknown partition": [{"name": "offsets", "partitionIndexes": [0, 9]}],
@@ -349,16 +349,16 @@ def inspected(talk: Talk) -> None:
     """Describe, list, delete groups and delete offsets, in each state."""
     made(talk, "inspected")
     formed(talk, "inspected-stable")
-    pending = talk.tell(ApiKey.JOIN_GROUP, joining("inspected-joining"))
+    pending = talk.prepare(ApiKey.JOIN_GROUP, joining("inspected-joining"))
     if pending["errorCode"] == 79:
-        talk.tell(ApiKey.JOIN_GROUP, joining("inspected-joining", pending["memberId"]))
+        talk.prepare(ApiKey.JOIN_GROUP, joining("inspected-joining", pending["memberId"]))
     topics = [
         {"name": "inspected", "partitions": [{"partitionIndex": 0, "committedOffset": 3, "committedMetadata": ""}]}
     ]
     commit = {"generationIdOrMemberEpoch": -1, "memberId": "", "topics": topics}
     names = ["inspected-stable", "inspected-joining", "inspected-empty", "inspected-dead", ""]
     for version in talk.versions(ApiKey.DESCRIBE_GROUPS):
-        talk.tell(
+        talk.prepare(
             ApiKey.OFFSET_COMMIT, {**commit, "groupId": "inspected-empty"}, min(9, talk.latest[ApiKey.OFFSET_COMMIT])
         )
         for operations in (False, True):
@@ -382,7 +382,7 @@ def inspected(talk: Talk) -> None:
         for version in talk.versions(ApiKey.LIST_GROUPS):
             needs = 5 if "typesFilter" in body else 4 if body else 0
             if version >= needs:
-                answer = talk.tell(ApiKey.LIST_GROUPS, body, version)
+                answer = talk.prepare(ApiKey.LIST_GROUPS, body, version)
                 answer["groups"] = [each for each in answer["groups"] if each["groupId"].startswith("inspected")]
                 talk.note(f"LIST_GROUPS {version}: {case}", answer)
     offsets_of = {"topics": [{"name": "inspected", "partitions": [{"partitionIndex": 0}, {"partitionIndex": 9}]}]}
@@ -392,7 +392,7 @@ def inspected(talk: Talk) -> None:
     talk.sweep("offsets of an unknown topic", ApiKey.OFFSET_DELETE, {"groupId": "inspected-empty", **unknown})
     talk.sweep("no offsets", ApiKey.OFFSET_DELETE, {"groupId": "inspected-empty", "topics": []})
     for version in talk.versions(ApiKey.DELETE_GROUPS):
-        talk.tell(
+        talk.prepare(
             ApiKey.OFFSET_COMMIT, {**commit, "groupId": "inspected-empty"}, min(9, talk.latest[ApiKey.OFFSET_COMMIT])
         )
         talk.ask("delete", ApiKey.DELETE_GROUPS, version, {"groupsNames": names})

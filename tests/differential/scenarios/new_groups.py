@@ -122,7 +122,7 @@ def consumer_offsets(talk: Talk) -> None:
     """OffsetCommit and OffsetFetch with member epochs, and of topics by id."""
     topic = made(talk, "epochs", 2)
     find(talk, "epochs")
-    joined = talk.tell(HEARTBEAT, consumer("epochs", A, 0, "epochs"))
+    joined = talk.prepare(HEARTBEAT, consumer("epochs", A, 0, "epochs"))
     epoch = joined["memberEpoch"]
     row = {"partitionIndex": 0, "committedOffset": 3, "committedMetadata": "", "committedLeaderEpoch": -1}
     for case, member, at, where in (

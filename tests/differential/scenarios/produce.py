@@ -60,13 +60,13 @@ def made(talk: Talk, name: str, partitions: int = 1, **configs: str) -> dict[str
     """
     settings = [{"name": key.replace("_", "."), "value": value} for key, value in configs.items()]
     topic = {"name": name, "numPartitions": partitions, "replicationFactor": 1, "configs": settings}
-    answer = talk.tell(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeoutMs": 9000})["topics"][0]
+    answer = talk.prepare(ApiKey.CREATE_TOPICS, {"topics": [topic], "timeoutMs": 9000})["topics"][0]
     assert answer["errorCode"] == 0, answer
     if talk.versions(ApiKey.LIST_OFFSETS):
         led(talk, name, partitions)
     else:
         wanted = {"resources": [{"resourceType": 2, "resourceName": name, "configurationKeys": []}]}
-        eventually(lambda: not talk.tell(ApiKey.DESCRIBE_CONFIGS, wanted)["results"][0]["errorCode"])
+        eventually(lambda: not talk.prepare(ApiKey.DESCRIBE_CONFIGS, wanted)["results"][0]["errorCode"])
     return {"name": name, "topicId": answer["topicId"]}
 
 
@@ -78,7 +78,7 @@ def led(talk: Talk, name: str, partitions: int) -> None:
     ask = {"replicaId": -1, "topics": [{"name": name, "partitions": rows}]}
 
     def are_led() -> bool:
-        (topic,) = talk.tell(ApiKey.LIST_OFFSETS, ask)["topics"]
+        (topic,) = talk.prepare(ApiKey.LIST_OFFSETS, ask)["topics"]
         return not any(each["errorCode"] for each in topic["partitions"])
 
     eventually(are_led)
@@ -306,15 +306,17 @@ def find_transactions(talk: Talk, transactional_id: str) -> None:
     body = {"transactionalId": f"before {transactional_id}", "transactionTimeoutMs": 1000}
 
     def is_there() -> bool:
-        talk.tell(ApiKey.FIND_COORDINATOR, {"keyType": 1, "coordinatorKeys": [transactional_id]})
-        return not talk.tell(ApiKey.INIT_PRODUCER_ID, body)["errorCode"]
+        talk.prepare(ApiKey.FIND_COORDINATOR, {"keyType": 1, "coordinatorKeys": [transactional_id]})
+        return not talk.prepare(ApiKey.INIT_PRODUCER_ID, body)["errorCode"]
 
     eventually(is_there)
 
 
 def init_producer_id(talk: Talk) -> None:
     body = {"transactionalId": None, "transactionTimeoutMs": 0}
-    eventually(lambda: not talk.tell(ApiKey.INIT_PRODUCER_ID, body)["errorCode"])  # until the broker has a block of ids
+    eventually(
+        lambda: not talk.prepare(ApiKey.INIT_PRODUCER_ID, body)["errorCode"]
+    )  # until the broker has a block of ids
     find_transactions(talk, "differential")
     for case, body in {
         "plain": {"transactionalId": None, "transactionTimeoutMs": -1},

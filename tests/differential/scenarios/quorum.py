@@ -110,7 +110,7 @@ def misaddressed(body: Body) -> dict[str, Body]:
 
 
 def present_epoch(talk: Talk) -> int:
-    answer = talk.tell(ApiKey.FETCH, fetch(0))
+    answer = talk.prepare(ApiKey.FETCH, fetch(0))
     return int(answer["responses"][0]["partitions"][0]["currentLeader"]["leaderEpoch"])
 
 
@@ -137,7 +137,7 @@ def replica_fetch(talk: Talk) -> None:
     """At the leader of a quorum of its own."""
     newest_snapshot(talk)
     epoch = present_epoch(talk)
-    end_offset = talk.tell(ApiKey.FETCH, fetch(epoch, 1, 1))["responses"][0]["partitions"][0]["highWatermark"]
+    end_offset = talk.prepare(ApiKey.FETCH, fetch(epoch, 1, 1))["responses"][0]["partitions"][0]["highWatermark"]
     cases = {
         "all": fetch(epoch),
         "from 1 on": fetch(epoch, 1, 1),
@@ -192,7 +192,7 @@ def replica_fetch_snapshot(talk: Talk) -> None:
     end_offset, end_epoch = newest_snapshot(talk)
     epoch = present_epoch(talk)
     whole = fetch_snapshot(epoch, end_offset, end_epoch)
-    size = talk.tell(ApiKey.FETCH_SNAPSHOT, whole)["topics"][0]["partitions"][0]["size"]
+    size = talk.prepare(ApiKey.FETCH_SNAPSHOT, whole)["topics"][0]["partitions"][0]["size"]
 
     def piece(epoch: int = epoch, end: int = end_offset, end_epoch: int = end_epoch, **more: Any) -> Body:
         return fetch_snapshot(epoch, end, end_epoch, **more)

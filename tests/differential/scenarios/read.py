@@ -17,7 +17,7 @@ def filled(talk: Talk, name: str, partitions: int = 1, **configs: str) -> dict[s
     topic = made(talk, name, partitions, **configs)
     for number in range(BATCHES):
         rows = [Record(each, TIME_MS + 100 * ((number * 3 + each) % 11), b"k%d" % each, b"v" * 50) for each in range(3)]
-        answer = talk.tell(ApiKey.PRODUCE, produced(topic, encode_batch(rows)))
+        answer = talk.prepare(ApiKey.PRODUCE, produced(topic, encode_batch(rows)))
         assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == 0, answer
     return topic
 

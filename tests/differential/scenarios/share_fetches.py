@@ -46,7 +46,7 @@ def written(talk: Talk, name: str, batches: int = 3, partitions: int = 1) -> str
     """A topic whose first partition has batches of four records. Return its id."""
     topic = made(talk, name, partitions)
     for _ in range(batches):
-        talk.tell(ApiKey.PRODUCE, produced(topic, batch(4)))
+        talk.prepare(ApiKey.PRODUCE, produced(topic, batch(4)))
     return str(topic["topicId"])
 
 
@@ -91,7 +91,7 @@ class Steps:
         body = on(self.topic_id, wanted(api, 0), group=self.group)
 
         def is_written() -> bool:
-            partition = self.talk.tell(api, body)["results"][0]["partitions"][0]
+            partition = self.talk.prepare(api, body)["results"][0]["partitions"][0]
             return any(each["firstOffset"] <= awaited <= each["lastOffset"] for each in partition["stateBatches"])
 
         if awaited is not None:
@@ -273,8 +273,8 @@ def share_acknowledgements(talk: Talk) -> None:
         steps.state("at the end")
         more = f"{group}, more"
         read(talk, more, "share-acks", A, B)
-        talk.tell(FETCH, fetch(more, 0, rows(topic_id)), version)
-        talk.tell(ACKNOWLEDGE, acknowledge(more, -1), version)
+        talk.prepare(FETCH, fetch(more, 0, rows(topic_id)), version)
+        talk.prepare(ACKNOWLEDGE, acknowledge(more, -1), version)
         steps.ask("another acquires what the first had", FETCH, fetch(more, 0, rows(topic_id), member=B))
 
 
@@ -338,15 +338,15 @@ def share_isolation(talk: Talk) -> None:
     topic_id = str(topic["topicId"])
     find_transactions(talk, "share-isolation")
     aborts, commits, stays_open = (Producer.started(talk, f"share-isolation-{number}") for number in range(3))
-    talk.tell(ApiKey.PRODUCE, produced(topic, batch(3)))
-    talk.tell(ApiKey.PRODUCE, produced(topic, batch(4, compression=Compression.GZIP)))
+    talk.prepare(ApiKey.PRODUCE, produced(topic, batch(3)))
+    talk.prepare(ApiKey.PRODUCE, produced(topic, batch(4, compression=Compression.GZIP)))
     aborts.write(topic)
     commits.write(topic)
     aborts.end(committed=False)
     commits.end(committed=True)
-    talk.tell(ApiKey.PRODUCE, produced(topic, batch()))
+    talk.prepare(ApiKey.PRODUCE, produced(topic, batch()))
     stays_open.write(topic)
-    talk.tell(ApiKey.PRODUCE, produced(topic, batch()))
+    talk.prepare(ApiKey.PRODUCE, produced(topic, batch()))
     groups = []
     for level in ("read_committed", "read_uncommitted"):
         group = f"isolation {level}"

@@ -31,14 +31,14 @@ def joined(talk: Talk, group: str, member: str, *topics: str) -> Body:
     Return the response that had the assignment.
     """
     find(talk, group)
-    answer = talk.tell(ApiKey.SHARE_GROUP_HEARTBEAT, beat(group, member, 0, *topics))
+    answer = talk.prepare(ApiKey.SHARE_GROUP_HEARTBEAT, beat(group, member, 0, *topics))
     assert answer["errorCode"] == 0, answer
 
     def is_assigned() -> bool:
         nonlocal answer
         if answer["assignment"] is not None and answer["assignment"]["topicPartitions"]:
             return True
-        answer = talk.tell(ApiKey.SHARE_GROUP_HEARTBEAT, beat(group, member, answer["memberEpoch"]))
+        answer = talk.prepare(ApiKey.SHARE_GROUP_HEARTBEAT, beat(group, member, answer["memberEpoch"]))
         assert answer["errorCode"] == 0, answer
         return False
 
@@ -60,12 +60,12 @@ def configured(talk: Talk, group: str, **configs: str) -> None:
 def _set_and_seen(talk: Talk, group: str, settings: dict[str, str]) -> None:
     changes = [{"name": name, "configOperation": 0, "value": value} for name, value in settings.items()]
     resource = {"resourceType": GROUP_RESOURCE, "resourceName": group, "configs": changes}
-    answer = talk.tell(ApiKey.INCREMENTAL_ALTER_CONFIGS, {"resources": [resource]})
+    answer = talk.prepare(ApiKey.INCREMENTAL_ALTER_CONFIGS, {"resources": [resource]})
     assert not answer["responses"][0]["errorCode"], answer
     asked = {"resourceType": GROUP_RESOURCE, "resourceName": group, "configurationKeys": [*settings]}
 
     def are_shown() -> bool:
-        (found,) = talk.tell(ApiKey.DESCRIBE_CONFIGS, {"resources": [asked]})["results"]
+        (found,) = talk.prepare(ApiKey.DESCRIBE_CONFIGS, {"resources": [asked]})["results"]
         return {each["name"]: each["value"] for each in found["configs"]} == settings
 
     eventually(are_shown)
@@ -132,9 +132,9 @@ def share_groups_by_other_apis(talk: Talk) -> None:
     joined(talk, "others-share", A, "share-others")
     formed(talk, "others-classic")
     find(talk, "others-empty")
-    talk.tell(ApiKey.CONSUMER_GROUP_HEARTBEAT, consumer("others-consumer", A, 0, "share-others"))
-    talk.tell(ApiKey.SHARE_GROUP_HEARTBEAT, beat("others-empty", A, 0, "share-others"))
-    talk.tell(ApiKey.SHARE_GROUP_HEARTBEAT, beat("others-empty", A, -1))
+    talk.prepare(ApiKey.CONSUMER_GROUP_HEARTBEAT, consumer("others-consumer", A, 0, "share-others"))
+    talk.prepare(ApiKey.SHARE_GROUP_HEARTBEAT, beat("others-empty", A, 0, "share-others"))
+    talk.prepare(ApiKey.SHARE_GROUP_HEARTBEAT, beat("others-empty", A, -1))
     names = ["others-share", "others-empty", "others-classic", "others-consumer", "others-nowhere", ""]
     for operations in (False, True):
         body: Body = {"groupIds": names, "includeAuthorizedOperations": operations}
@@ -152,7 +152,7 @@ def share_groups_by_other_apis(talk: Talk) -> None:
     }.items():
         for version in talk.versions(ApiKey.LIST_GROUPS):
             if version >= 5:
-                answer = talk.tell(ApiKey.LIST_GROUPS, filters, version)
+                answer = talk.prepare(ApiKey.LIST_GROUPS, filters, version)
                 answer["groups"] = [each for each in answer["groups"] if each["groupId"].startswith("others-")]
                 talk.note(f"LIST_GROUPS {version}: {case}", answer)
     row = {"partitionIndex": 0, "committedOffset": 3, "committedMetadata": "", "committedLeaderEpoch": -1}
@@ -201,7 +201,7 @@ def share_offsets(talk: Talk) -> None:
     )
     topic = made(talk, "share-offsets", 2)
     made(talk, "share-offsets-2", 1)
-    talk.tell(ApiKey.PRODUCE, produced(topic, batch(10)))
+    talk.prepare(ApiKey.PRODUCE, produced(topic, batch(10)))
     find(talk, "so")
     formed(talk, "so-classic")
     number = iter(range(1000))
@@ -264,7 +264,7 @@ def share_offsets(talk: Talk) -> None:
     described("group with a member", "so-live")
     altered("group with a member", "so-live", ("share-offsets", 0, 1))
     deleted("group with a member", "so-live", "share-offsets")
-    talk.tell(ApiKey.SHARE_GROUP_HEARTBEAT, beat("so-live", A, -1))
+    talk.prepare(ApiKey.SHARE_GROUP_HEARTBEAT, beat("so-live", A, -1))
     altered("its member left", "so-live", ("share-offsets", 0, 3))
     described("its member left", "so-live")
     summary = ApiKey.READ_SHARE_GROUP_STATE_SUMMARY

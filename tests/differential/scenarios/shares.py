@@ -45,8 +45,8 @@ def coordinated(talk: Talk, topic_id: str) -> None:
     api = ApiKey.READ_SHARE_GROUP_STATE_SUMMARY
 
     def is_there() -> bool:
-        talk.tell(ApiKey.FIND_COORDINATOR, {"keyType": 2, "coordinatorKeys": ["shares:AAAAAAAAAAAAAAAAAAAAAQ:0"]})
-        answer = talk.tell(api, on(topic_id, wanted(api, 0)))
+        talk.prepare(ApiKey.FIND_COORDINATOR, {"keyType": 2, "coordinatorKeys": ["shares:AAAAAAAAAAAAAAAAAAAAAQ:0"]})
+        answer = talk.prepare(api, on(topic_id, wanted(api, 0)))
         return answer["results"][0]["partitions"][0]["errorCode"] not in (3, 14, 15, 16)
 
     eventually(is_there)

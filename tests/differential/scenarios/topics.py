@@ -111,7 +111,7 @@ def create_many_topics(talk: Talk) -> None:
 def create_partitions(talk: Talk) -> None:
     for version in talk.versions(ApiKey.CREATE_PARTITIONS):
         name = f"grown-{version}"
-        talk.tell(ApiKey.CREATE_TOPICS, {"topics": [_topic(name, 2)]})
+        talk.prepare(ApiKey.CREATE_TOPICS, {"topics": [_topic(name, 2)]})
         for case, topic in {
             "dry": {"name": name, "count": 4, "assignments": None},
             "unknown": {"name": "grown-unknown", "count": 4, "assignments": None},
@@ -146,7 +146,7 @@ def create_partitions(talk: Talk) -> None:
 def delete_topics(talk: Talk) -> None:
     for version in talk.versions(ApiKey.DELETE_TOPICS):
         first, second = f"gone-{version}", f"gone-too-{version}"
-        made = talk.tell(ApiKey.CREATE_TOPICS, {"topics": [_topic(first), _topic(second)]})
+        made = talk.prepare(ApiKey.CREATE_TOPICS, {"topics": [_topic(first), _topic(second)]})
         ids = {topic["name"]: topic["topicId"] for topic in made["topics"]}
 
         def asked(*names: str | None, version: int = version) -> dict[str, Any]:

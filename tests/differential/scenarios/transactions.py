@@ -59,7 +59,7 @@ class Producer:
     @classmethod
     def started(cls, talk: Talk, transactional_id: str) -> Producer:
         body = {"transactionalId": transactional_id, "transactionTimeoutMs": TIMEOUT_MS}
-        answer = talk.tell(ApiKey.INIT_PRODUCER_ID, body)
+        answer = talk.prepare(ApiKey.INIT_PRODUCER_ID, body)
         assert not answer["errorCode"], answer
         return cls(talk, transactional_id, answer["producerId"], answer["producerEpoch"])
 
@@ -93,7 +93,7 @@ class Producer:
         body = self.writing(topic, count)
 
         def is_written() -> bool:
-            answer = self.talk.tell(ApiKey.PRODUCE, body)
+            answer = self.talk.prepare(ApiKey.PRODUCE, body)
             code = answer["responses"][0]["partitionResponses"][0]["errorCode"]
             assert code in (0, *RETRIABLE), answer
             return not code
@@ -102,7 +102,7 @@ class Producer:
 
     def end(self, committed: bool) -> None:
         """End the transaction, wait for its markers, and continue with the next epoch."""
-        answer = self.talk.tell(ApiKey.END_TXN, self.ending(committed))
+        answer = self.talk.prepare(ApiKey.END_TXN, self.ending(committed))
         assert not answer["errorCode"], answer
         self.producer_id, self.epoch, self.sequence = answer["producerId"], answer["producerEpoch"], 0
         self.wait()
@@ -112,7 +112,7 @@ class Producer:
         asked = {"transactionalIds": [self.transactional_id]}
 
         def has_ended() -> bool:
-            (found,) = self.talk.tell(ApiKey.DESCRIBE_TRANSACTIONS, asked)["transactionStates"]
+            (found,) = self.talk.prepare(ApiKey.DESCRIBE_TRANSACTIONS, asked)["transactionStates"]
             return not found["transactionState"].startswith("Prepare")
 
         eventually(has_ended)
@@ -206,7 +206,7 @@ def transaction_outcomes(talk: Talk) -> None:
                         talk.ask(f"{case}, adds", ApiKey.ADD_PARTITIONS_TO_TXN, adds, producer.adding(topic))
                 observed(talk, f"{case}, added", producer, topic)
             talk.ask(f"{case}, writes", ApiKey.PRODUCE, at, producer.writing(topic, 3))
-            talk.tell(ApiKey.PRODUCE, produced(topic, batch()))
+            talk.prepare(ApiKey.PRODUCE, produced(topic, batch()))
             talk.ask(f"{case}, writes more", ApiKey.PRODUCE, at, producer.writing(topic))
             observed(talk, f"{case}, open", producer, topic)
             for step, outcome in (("ends", committed), ("ends again", committed), ("ends otherwise", not committed)):
@@ -228,16 +228,16 @@ def isolation_levels(talk: Talk) -> None:
     first, second, third = (Producer.started(talk, f"isolation-{number}") for number in range(3))
     first.write(topic)
     second.write(topic)
-    talk.tell(ApiKey.PRODUCE, produced(topic, batch()))
+    talk.prepare(ApiKey.PRODUCE, produced(topic, batch()))
     first.end(committed=False)
     second.end(committed=True)
     first.write(topic)
     second.write(topic)
     second.end(committed=False)
     first.end(committed=False)
-    talk.tell(ApiKey.PRODUCE, produced(topic, batch()))
+    talk.prepare(ApiKey.PRODUCE, produced(topic, batch()))
     third.write(topic)
-    talk.tell(ApiKey.PRODUCE, produced(topic, batch()))
+    talk.prepare(ApiKey.PRODUCE, produced(topic, batch()))
     first.write(topic, 1)
     first.end(committed=True)
     read_between(talk, "one open", topic)
@@ -252,7 +252,7 @@ def isolation_levels(talk: Talk) -> None:
     third.end(committed=False)
     read_between(talk, "none open", topic)
     deleted = {"name": topic["name"], "partitions": [{"partitionIndex": 0, "offset": 8}]}
-    talk.tell(ApiKey.DELETE_RECORDS, {"timeoutMs": 5000, "topics": [deleted]})
+    talk.prepare(ApiKey.DELETE_RECORDS, {"timeoutMs": 5000, "topics": [deleted]})
     read_between(talk, "deleted below 8", topic)
 
 
@@ -279,7 +279,7 @@ def write_txn_markers(talk: Talk) -> None:
         name = f"markers-{version}"
         topic = made(talk, name, 2)
         producer = Producer.started(talk, name)
-        talk.tell(ApiKey.ADD_PARTITIONS_TO_TXN, producer.adding(topic), LAST_OF_FIRST[ApiKey.ADD_PARTITIONS_TO_TXN])
+        talk.prepare(ApiKey.ADD_PARTITIONS_TO_TXN, producer.adding(topic), LAST_OF_FIRST[ApiKey.ADD_PARTITIONS_TO_TXN])
         producer.write(topic)
         marker = {
             "producerId": producer.producer_id,
@@ -356,7 +356,7 @@ def transactions(talk: Talk) -> None:
         "unknown producer": {"producerId": 7777, "producerEpoch": 3, "transactionalId": "txn-unknown"},
     }.items():
         talk.sweep(case, ApiKey.INIT_PRODUCER_ID, {**init, **more})
-    started = talk.tell(ApiKey.INIT_PRODUCER_ID, init)
+    started = talk.prepare(ApiKey.INIT_PRODUCER_ID, init)
     producer = {"producerId": started["producerId"], "producerEpoch": started["producerEpoch"]}
     partitions = [{"name": topic["name"], "partitions": [0]}]
     offsets = {"partitionIndex": 0, "committedOffset": 3, "committedMetadata": "", "committedLeaderEpoch": -1}
@@ -417,14 +417,14 @@ def listed_transactions(talk: Talk) -> None:
     topic = made(talk, "listed-txn")
     find_transactions(talk, "listed")
     for name in ("listed-a", "listed-b"):
-        started = talk.tell(ApiKey.INIT_PRODUCER_ID, {"transactionalId": name, "transactionTimeoutMs": 60_000})
+        started = talk.prepare(ApiKey.INIT_PRODUCER_ID, {"transactionalId": name, "transactionTimeoutMs": 60_000})
     add = {
         "v3AndBelowTransactionalId": "listed-b",
         "v3AndBelowProducerId": started["producerId"],
         "v3AndBelowProducerEpoch": started["producerEpoch"],
         "v3AndBelowTopics": [{"name": topic["name"], "partitions": [0]}],
     }
-    added = talk.tell(ApiKey.ADD_PARTITIONS_TO_TXN, add, 3)
+    added = talk.prepare(ApiKey.ADD_PARTITIONS_TO_TXN, add, 3)
     assert not added["resultsByTopicV3AndBelow"][0]["resultsByPartition"][0]["partitionErrorCode"], added
     for case, filters in {
         "all": {},
@@ -444,11 +444,11 @@ def listed_transactions(talk: Talk) -> None:
     }.items():
         for version in talk.versions(ApiKey.LIST_TRANSACTIONS):
             if version >= (2 if "transactionalIdPattern" in filters else 1 if "durationFilter" in filters else 0):
-                answer = talk.tell(ApiKey.LIST_TRANSACTIONS, {"durationFilter": -1, **filters}, version)
+                answer = talk.prepare(ApiKey.LIST_TRANSACTIONS, {"durationFilter": -1, **filters}, version)
                 known = [each for each in answer["transactionStates"] if each["transactionalId"].startswith("listed-")]
                 talk.note(f"LIST_TRANSACTIONS {version}: {case}", {**answer, "transactionStates": known})
     for version in talk.versions(ApiKey.DESCRIBE_TRANSACTIONS):
-        answer = talk.tell(
+        answer = talk.prepare(
             ApiKey.DESCRIBE_TRANSACTIONS, {"transactionalIds": ["listed-a", "listed-b", "listed-c", ""]}, version
         )
         for each in answer["transactionStates"]:

@@ -68,7 +68,7 @@ def say_pre_vote(talk: Talk, case: str, epoch: int, *last: int, **more: Any) -> 
 
 def leaderless(talk: Talk, epoch: int) -> None:
     """Let the voter see a new epoch: a candidate whose log is too short does not get its vote."""
-    talk.tell(ApiKey.VOTE, vote(epoch, candidate=THIRD_VOTER, voterId=NODE_ID))
+    talk.prepare(ApiKey.VOTE, vote(epoch, candidate=THIRD_VOTER, voterId=NODE_ID))
 
 
 def asked_what_only_leaders_know(talk: Talk, state: str, epoch: int) -> None:
@@ -186,7 +186,7 @@ def following(talk: Talk) -> None:
         say(talk, f"vote before {version} again", ApiKey.VOTE, 1, vote(voted + 1))
         say(talk, "not of whom it voted for", api, version, begin(voted + 1, THIRD_VOTER))
     epoch = 3500
-    talk.tell(api, begin(epoch))
+    talk.prepare(api, begin(epoch))
     asked_what_only_leaders_know(talk, "following", epoch)
     for candidate in (OTHER_VOTER, THIRD_VOTER, STRANGER):
         say_in_each(talk, f"following, {candidate}", ApiKey.VOTE, vote(epoch, candidate=candidate))
@@ -211,7 +211,7 @@ def resigning(talk: Talk) -> None:
     api = ApiKey.END_QUORUM_EPOCH
     for version in talk.versions(api):
         epoch = 5000 + 100 * version
-        talk.tell(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
+        talk.prepare(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
         successors = (THIRD_VOTER,)
         for case, body in {
             "stale": end(epoch - 1, successors=successors),
@@ -245,8 +245,8 @@ def seek_votes(talk: Talk, epoch: int, *, pre_vote: bool | None = None, vote: bo
     others = talk.side.voters.values()
     for other in others:
         other.script(epoch, pre_vote=pre_vote, vote=vote)
-    talk.tell(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
-    talk.tell(ApiKey.END_QUORUM_EPOCH, end(epoch, successors=(NODE_ID, THIRD_VOTER)))
+    talk.prepare(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
+    talk.prepare(ApiKey.END_QUORUM_EPOCH, end(epoch, successors=(NODE_ID, THIRD_VOTER)))
 
     def has_asked(other: FakeVoter) -> bool:
         if vote:
@@ -283,13 +283,13 @@ def fetched_from(talk: Talk) -> None:
     epoch = 6000
     leader = talk.side.voters[OTHER_VOTER]
     leader.leads = epoch
-    talk.tell(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
+    talk.prepare(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
     eventually(lambda: leader.leads is None)
     note_asked(talk, "what it asks its leader", ApiKey.FETCH, OTHER_VOTER)
     body = vote(epoch, candidate=THIRD_VOTER, preVote=True)
 
     def is_refused() -> bool:
-        answer = talk.tell(ApiKey.VOTE, body)
+        answer = talk.prepare(ApiKey.VOTE, body)
         return not answer["topics"][0]["partitions"][0]["voteGranted"]
 
     eventually(is_refused)
@@ -365,7 +365,7 @@ def votes_by_log(talk: Talk) -> None:
 def not_active(talk: Talk) -> None:
     """Requests that only the active controller serves, sent to a voter that knows the leader."""
     epoch = 11_000
-    talk.tell(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
+    talk.prepare(ApiKey.BEGIN_QUORUM_EPOCH, begin(epoch))
     topic = {"name": "t", "numPartitions": 1, "replicationFactor": 1}
     partition = {"partitionIndex": 0, "leaderEpoch": 0, "partitionEpoch": 0}
     placed = {"topicId": OTHER_ID, "partitions": [{"partitionIndex": 0}]}

@@ -68,9 +68,8 @@ def join(step: Step, classic: dict[str, Group], consumers: ConsumerGroups, reque
 def _subscription(group: ConsumerGroup, message: JoinGroupRequest) -> Steps[ConsumerProtocolSubscription]:
     """Return the subscription, which is the same in all protocols.
 
-    Raises:
-        KafkaError: INCONSISTENT_GROUP_PROTOCOL if the classic members have no protocol in common with it, or if it is
-            unreadable.
+    Raises KafkaError INCONSISTENT_GROUP_PROTOCOL if the classic members have no protocol in common with it, or if it is
+    unreadable.
     """
     names = {protocol.name for protocol in message.protocols}
     for member in group.members.values():
@@ -144,9 +143,8 @@ def _classic_member(
 ) -> ConsumerMember:
     """Return the member that sent a classic request.
 
-    Raises:
-        KafkaError: UNKNOWN_MEMBER_ID, also for a member of the consumer protocol, FENCED_INSTANCE_ID, or
-            ILLEGAL_GENERATION.
+    Raises KafkaError UNKNOWN_MEMBER_ID, also for a member of the consumer protocol, FENCED_INSTANCE_ID, or
+    ILLEGAL_GENERATION.
     """
     if instance_id is None:
         member = known_member(group, member_id)

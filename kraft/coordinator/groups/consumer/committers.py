@@ -29,8 +29,7 @@ def check_commit(
 ) -> Steps[None]:
     """Check the sender of OffsetCommit. A client that is no member may commit for an empty group.
 
-    Raises:
-        KafkaError: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, or UNSUPPORTED_VERSION for a version without member epochs.
+    Raises KafkaError UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, or UNSUPPORTED_VERSION for a version without member epochs.
     """
     if epoch < 0 and not group.members:
         return
@@ -59,8 +58,7 @@ def _held_since(member: ConsumerMember, topic_id: UUID, partition: int, epoch: i
 def check_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> None:
     """Check the sender of OffsetFetch. A client that is no member gives neither member id nor epoch.
 
-    Raises:
-        KafkaError: UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH.
+    Raises KafkaError UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH.
     """
     if member_id is None and epoch < 0:
         return

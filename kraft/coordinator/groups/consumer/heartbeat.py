@@ -77,8 +77,7 @@ def _opened(
 ) -> Steps[GroupDecision]:
     """Begin a decision on the group that the request names. The first member creates it, or converts a classic one.
 
-    Raises:
-        KafkaError: GROUP_ID_NOT_FOUND.
+    Raises KafkaError GROUP_ID_NOT_FOUND.
     """
     group_id = message.group_id
     known = consumers.groups.get(group_id)
@@ -256,8 +255,7 @@ def fence(
 
     If the others are classic members, the group becomes classic instead, as ``downgraded`` says.
 
-    Raises:
-        KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
+    Raises KafkaError COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
     """
     if (yield from downgraded(step, classic, consumers, group, {member.member_id: member})):
         return

@@ -83,8 +83,7 @@ def sender(
 ) -> Steps[ConsumerMember]:
     """Return the member that sent a heartbeat, a new one if it joins.
 
-    Raises:
-        KafkaError: the member is unknown or fenced, or the group is full.
+    Raises KafkaError if the member is unknown or fenced, or the group is full.
     """
     group, instance_id, joins = decision.draft, message.instance_id, message.member_epoch == JOIN_EPOCH
     check_size(group, member_id, max_size)
@@ -137,8 +136,7 @@ def replaced(decision: GroupDecision, left: ConsumerMember, member_id: str) -> S
 def _check_epoch(member: ConsumerMember, message: ConsumerGroupHeartbeatRequest) -> None:
     """A member may repeat its previous epoch, since the response with the new one may be lost.
 
-    Raises:
-        KafkaError: FENCED_MEMBER_EPOCH.
+    Raises KafkaError FENCED_MEMBER_EPOCH.
     """
     received, known = message.member_epoch, member.member_epoch
     if received == known:

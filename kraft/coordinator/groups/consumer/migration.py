@@ -50,8 +50,7 @@ _PARTITIONS_AT_ONCE = 100
 def begin_upgrade(step: Step, group: Group) -> GroupDecision:
     """Begin the decision that makes a consumer group of a classic one. A group without members leaves but its id.
 
-    Raises:
-        KafkaError: GROUP_ID_NOT_FOUND if the group has members and may not be converted.
+    Raises KafkaError GROUP_ID_NOT_FOUND if the group has members and may not be converted.
     """
     settings = step.settings.consumer
     if group.state is not GroupState.EMPTY and not (
@@ -69,8 +68,7 @@ def upgrade(decision: GroupDecision, group: Group, image: Image) -> Steps[None]:
     With the cooperative protocol (KIP-429) a member may still own what the last assignment took from it: it must revoke
     that before another member gets it. Apache Kafka takes such partitions for free.
 
-    Raises:
-        KafkaError: GROUP_ID_NOT_FOUND if a subscription or an assignment is unreadable, or has data of its assignor.
+    Raises KafkaError GROUP_ID_NOT_FOUND if a subscription or an assignment is unreadable, or has data of its assignor.
     """
     if group.state is GroupState.EMPTY:
         return
@@ -192,8 +190,7 @@ def downgraded(
     whether it is classic. It stays as it is if they cannot form one: a subscription is malformed, or the record would
     be too large.
 
-    Raises:
-        KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
+    Raises KafkaError COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
     """
     if not is_downgrade(step, group, left):
         return False
@@ -221,8 +218,7 @@ def downgrade(
     Apache Kafka gives each its target at once. Here members that are not reconciled rebalance first, and until then the
     group knows who has a partition: it may be upgraded again.
 
-    Raises:
-        KafkaError: the records cannot be appended, or GROUP_ID_NOT_FOUND if a subscription is unreadable.
+    Raises KafkaError if the records cannot be appended, and GROUP_ID_NOT_FOUND if a subscription is unreadable.
     """
     before = decision.draft
     group = Group(

@@ -39,8 +39,7 @@ class Reconciliation:
     def next(self, *, subscription_changed: bool) -> Steps[ConsumerMember]:
         """Return the member after the next step, or the same one if it must wait.
 
-        Raises:
-            KafkaError: FENCED_MEMBER_EPOCH if a newer Kafka left the member in an unknown state.
+        Raises KafkaError FENCED_MEMBER_EPOCH if a newer Kafka left the member in an unknown state.
         """
         member = self.member
         if member.state is MemberState.STABLE and member.member_epoch == self.group.assignment_epoch:

@@ -123,8 +123,7 @@ class ConsumerGroups:
     def delete(self, step: Step, group_id: str) -> Steps[None]:
         """Delete a group without members.
 
-        Raises:
-            KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
+        Raises KafkaError COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
         """
         group = self.groups[group_id]
         decision = GroupDecision(step, group_id, group)
@@ -160,8 +159,8 @@ class ConsumerGroups:
     def check_transactional_commit(self, message: TxnOffsetCommitRequest) -> Steps[None]:
         """Check the sender of TxnOffsetCommit, if the request names a member: the request may leave it out.
 
-        Raises:
-            KafkaError: UNKNOWN_MEMBER_ID, or ILLEGAL_GENERATION for a stale member epoch, which this API does not have.
+        Raises KafkaError UNKNOWN_MEMBER_ID, or ILLEGAL_GENERATION for a stale member epoch, which this API does not
+        have.
         """
         if message.generation_id < 0 and not message.member_id and message.group_instance_id is None:
             return

@@ -63,10 +63,9 @@ def _check_not_under_way(
 def delete_group(step: Step, shares: ShareGroups, group_id: str, token: Token) -> Steps[None]:
     """Delete a group: first the states of its partitions, then the group.
 
-    Raises:
-        KafkaError: NON_EMPTY_GROUP, or COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, or if the share
-            coordinator may still initialize a state. That one would outlive the group, and fence the states of a
-            new group, whose epochs are lower.
+    Raises KafkaError NON_EMPTY_GROUP, or COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, or if the share
+    coordinator may still initialize a state. That one would outlive the group, and fence the states of a new group,
+    whose epochs are lower.
     """
     group, image = shares.groups[group_id], shares.image()
     _check_empty(group)
@@ -78,7 +77,7 @@ def delete_group(step: Step, shares: ShareGroups, group_id: str, token: Token) -
         if topic_id in image.topics
     }
     if not found:
-        yield from _bury(step, shares, group_id, token)
+        yield from _append_tombstones(step, shares, group_id, token)
         return
     decision = ShareDecision(step, group_id, group)
     names = {topic_id: image.topics[topic_id].name for topic_id in found}
@@ -87,7 +86,7 @@ def delete_group(step: Step, shares: ShareGroups, group_id: str, token: Token) -
     shares.ask(decision, DeleteStates(group_id, found, token))
 
 
-def _bury(step: Step, shares: ShareGroups, group_id: str, token: Token) -> Steps[None]:
+def _append_tombstones(step: Step, shares: ShareGroups, group_id: str, token: Token) -> Steps[None]:
     decision = ShareDecision(step, group_id, shares.groups[group_id])
     yield from decision.add(*group_tombstones(group_id))
     shares.decided(decision)
@@ -104,9 +103,8 @@ def _deleted(group_id: str, code: ErrorCode) -> DeleteGroupsResponse:
 def alter_offsets(step: Step, shares: ShareGroups, request: CoordinatorRequest) -> Steps[None]:
     """Initialize the states of partitions again, at other offsets. The group is created if it does not exist.
 
-    Raises:
-        KafkaError: NON_EMPTY_GROUP, or COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, or if the share
-            coordinator may still delete the states of a topic.
+    Raises KafkaError NON_EMPTY_GROUP, or COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, or if the share
+    coordinator may still delete the states of a topic.
     """
     message: AlterShareGroupOffsetsRequest = request.message
     group = shares.groups.get(message.group_id) or ShareGroup(message.group_id)
@@ -160,9 +158,8 @@ _UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this
 def delete_offsets(step: Step, shares: ShareGroups, request: CoordinatorRequest) -> Steps[None]:
     """Delete the states of topics. Their next reader begins where ``share.auto.offset.reset`` says.
 
-    Raises:
-        KafkaError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, or COORDINATOR_NOT_AVAILABLE if too few replicas are in sync,
-            or if the share coordinator may still initialize a state of a topic.
+    Raises KafkaError GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, or COORDINATOR_NOT_AVAILABLE if too few replicas are in sync,
+    or if the share coordinator may still initialize a state of a topic.
     """
     message: DeleteShareGroupOffsetsRequest = request.message
     group, image = shares.groups.get(message.group_id), shares.image()
@@ -250,7 +247,7 @@ def _states_of_group_deleted(step: Step, shares: ShareGroups, request: DeleteSta
         # Members came and went meanwhile.
         yield from delete_group(step, shares, request.group_id, request.token)
     else:
-        yield from _bury(step, shares, request.group_id, request.token)
+        yield from _append_tombstones(step, shares, request.group_id, request.token)
 
 
 def _states_deleted(step: Step, shares: ShareGroups, request: DeleteStates, errors: Errors) -> Steps[None]:

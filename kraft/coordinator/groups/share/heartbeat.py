@@ -127,8 +127,7 @@ def _heartbeat(step: Step, shares: ShareGroups, request: CoordinatorRequest) -> 
 def _sender(group: ShareGroup, message: ShareGroupHeartbeatRequest, max_size: int) -> ShareMember:
     """Return the member that sent a heartbeat, a new one if it joins.
 
-    Raises:
-        KafkaError: GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID or FENCED_MEMBER_EPOCH.
+    Raises KafkaError GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID or FENCED_MEMBER_EPOCH.
     """
     member = group.members.get(message.member_id)
     if member is None and len(group.members) >= max_size:
@@ -232,8 +231,7 @@ def _leave(step: Step, shares: ShareGroups, message: ShareGroupHeartbeatRequest)
 def _fence(step: Step, shares: ShareGroups, group: ShareGroup, member: ShareMember) -> Steps[None]:
     """Remove a member and raise the group epoch. The next heartbeat of another member computes the new target.
 
-    Raises:
-        KafkaError: COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
+    Raises KafkaError COORDINATOR_NOT_AVAILABLE if too few replicas are in sync.
     """
     decision = ShareDecision(step, group.group_id, group)
     yield from decision.add(*member_tombstones(group.group_id, member.member_id))

@@ -107,7 +107,7 @@ def a_group_that_is_shown_before_it_is_committed(patch: pytest.MonkeyPatch) -> N
 
 def a_group_that_is_deleted_with_its_members(patch: pytest.MonkeyPatch) -> None:
     def delete(step: Step, shares: ShareGroups, group_id: str, token: Token) -> Steps[None]:
-        yield from admin._bury(step, shares, group_id, token)
+        yield from admin._append_tombstones(step, shares, group_id, token)
 
     patch.setattr(requests, "delete_group", delete)
 
@@ -115,7 +115,7 @@ def a_group_that_is_deleted_with_its_members(patch: pytest.MonkeyPatch) -> None:
 def a_group_that_is_deleted_before_its_states(patch: pytest.MonkeyPatch) -> None:
     def delete(step: Step, shares: ShareGroups, group_id: str, token: Token) -> Steps[None]:
         admin._check_empty(shares.groups[group_id])
-        yield from admin._bury(step, shares, group_id, token)
+        yield from admin._append_tombstones(step, shares, group_id, token)
 
     patch.setattr(requests, "delete_group", delete)
 
