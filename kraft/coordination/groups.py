@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
+from uuid import UUID
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -28,6 +29,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import OFFSETS_TOPIC
+from kraft.wire.uuids import ZERO_UUID
 from kraft.world.slices import SLICE_BYTES, Slices
 from kraft.world.world import World
 
@@ -88,7 +90,12 @@ class Groups:
             lambda: partition.log.config.max_message_bytes,
             lambda: self.replicas.image,
             partial(_check_producer, partition),
+            self._topic_id,
         )
+
+    def _topic_id(self, name: str) -> UUID:
+        """Return the id that is stored with offsets of a topic. Coordinators of the ZooKeeper era store none."""
+        return ZERO_UUID if self.replicas.is_commanded else self.replicas.image.topic_ids.get(name, ZERO_UUID)
 
     def _perform_own(self, shard: GroupShard, effects: GroupEffects) -> None:
         def report(event: RegexesResolved | StatesAnswered) -> None:
@@ -204,7 +211,8 @@ class Groups:
             await self._shards.run()
 
     async def _forget_missing(self, shard: GroupShard) -> None:
-        """Delete the offsets of topics that were deleted while no coordinator served the partition.
+        """Delete the offsets of topics that were deleted while no coordinator served the partition, also of those that
+        were created again.
 
         The image cannot lack a new topic. The previous coordinator accepted commits only for topics of its own
         metadata. The record that ended its leadership came later in the metadata log, and this broker has applied that

@@ -11,7 +11,7 @@ import trio.testing
 
 from kraft.api import heartbeat, list_groups, offset_fetch
 from kraft.coordination.group_metrics import declare_load_times
-from kraft.coordinator.groups.records import CommittedOffset, OffsetRecord
+from kraft.coordinator.groups.records import CommittedOffset, OffsetRecord, decode_offset
 from kraft.messages.heartbeat_request import HeartbeatRequest
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.offset_fetch_request import (
@@ -28,6 +28,7 @@ from kraft.records.record import Record, encode_batch
 from kraft.storage.log import Log
 from kraft.wire.errors import ErrorCode
 from kraft.wire.internal_topics import OFFSETS_TOPIC
+from kraft.wire.uuids import ZERO_UUID
 from tests.coordination.desk import (
     FOLLOWER,
     GROUP,
@@ -48,15 +49,22 @@ def fail(*_: object) -> None:
     raise OSError("no space")
 
 
-def write_commits(desk: Coordinator, count: int, topic: str = "t") -> None:
-    """Write the log of a previous leader: commits of offset 0 for the first ``count`` partitions."""
+def write_commits(desk: Coordinator, count: int, topic: str = "t", topic_id: UUID = ZERO_UUID) -> None:
+    """Write the log of a previous leader: commits for the first ``count`` partitions."""
     for base in range(0, count, 1000):
         commits = [
-            OffsetRecord(GROUP, topic, partition, CommittedOffset(partition, -1, "", 0))
+            OffsetRecord(GROUP, topic, partition, CommittedOffset(partition, -1, "", 0, topic_id=topic_id))
             for partition in range(base, min(base + 1000, count))
         ]
         records = [Record(i, 0, each.key, each.value, ()) for i, each in enumerate(commits)]
         desk.partition.append(bytearray(encode_batch(records)), 0)
+
+
+def stored_topic_id(desk: Coordinator) -> UUID:
+    """Return the topic id in the last record of the log."""
+    *_, last = desk.partition.records()
+    assert last.value is not None
+    return decode_offset(last.value).topic_id
 
 
 def shard_tasks() -> list[trio.lowlevel.Task]:
@@ -159,6 +167,40 @@ class TestLoading:
             await desk.change(leader=LEADER)
             await settle()
             assert await desk.committed() == {"t": 7, "u": 0}
+
+    async def test_offsets_of_a_topic_that_was_created_again_are_forgotten(self, tmp_path: Path) -> None:
+        """A consumer would begin in the new topic at the offset of the former one. Kafka 4.3 stores the id of the topic
+        with an offset, and OffsetFetch 10 returns none of another id (``OffsetMetadataManager.isMismatchedTopicId``).
+        """
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            write_commits(desk, 1, "t", TOPIC_IDS["t"])
+            write_commits(desk, 1, "u", TOPIC_IDS["u"])
+            await desk.publish(RemoveTopicRecord(topic_id=TOPIC_IDS["t"]))
+            await desk.publish(*topic_records("t", UUID(int=99), FOLLOWER))
+            await desk.publisher.registered(LEADER_EPOCH)
+            await settle()
+            assert await desk.committed() == {"u": 0}
+            assert await desk.commit(7) == ErrorCode.NONE
+            await desk.change(leader=-1)
+            await desk.change(leader=LEADER)
+            await settle()
+            assert await desk.committed() == {"t": 7, "u": 0}
+
+    async def test_an_offset_is_stored_with_the_id_of_its_topic(self, tmp_path: Path) -> None:
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            await desk.publisher.registered(LEADER_EPOCH)
+            await settle()
+            assert await desk.commit(7) == ErrorCode.NONE
+            assert stored_topic_id(desk) == TOPIC_IDS["t"]
+
+    async def test_a_coordinator_of_the_zookeeper_era_stores_no_ids(self, tmp_path: Path) -> None:
+        """It writes version 3: brokers before Kafka 3.5 cannot read version 4 (KIP-915)."""
+        async with commanded_desk_in(tmp_path) as desk:
+            await desk.lead(LEADER, 0)
+            await desk.show({OFFSETS_TOPIC: LEADER, "t": FOLLOWER})
+            await settle()
+            assert await desk.commit(7) == ErrorCode.NONE
+            assert stored_topic_id(desk) == ZERO_UUID
 
     async def test_only_topics_that_a_zookeeper_era_controller_deletes_are_forgotten(self, tmp_path: Path) -> None:
         """``ControllerBrokerRequestBatch.updateMetadataRequestPartitionInfoMap`` has ``partitionsWithLeaders`` for a

@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
+from uuid import UUID
 
 import attrs
 
@@ -67,6 +68,7 @@ from kraft.messages.offset_delete_request import OffsetDeleteRequest
 from kraft.messages.sync_group_request import SyncGroupRequest
 from kraft.metadata.image import Image
 from kraft.metadata.steps import Steps, finished
+from kraft.wire.uuids import ZERO_UUID
 
 
 @attrs.frozen
@@ -121,7 +123,8 @@ class GroupCoordinator:
     """All groups of one partition. :class:`Step` describes ``may_write`` and ``max_batch_bytes``, ``transactions``
     ``check_producer``.
 
-    ``groups`` are the classic groups. ``image`` returns the metadata of topics as this broker knows it.
+    ``groups`` are the classic groups. ``image`` returns the metadata of topics as this broker knows it. ``topic_id``
+    returns the id that is stored with an offset of a topic, or zero.
     """
 
     settings: CoordinatorSettings
@@ -130,6 +133,7 @@ class GroupCoordinator:
     max_batch_bytes: Callable[[], int] = lambda: MAX_BATCH_BYTES
     image: Callable[[], Image] = Image
     check_producer: transactions.CheckProducer = lambda *_, **__: None
+    topic_id: Callable[[str], UUID] = lambda _: ZERO_UUID
     groups: dict[str, Group] = attrs.Factory(dict)
     consumers: ConsumerGroups = attrs.field(
         init=False, default=attrs.Factory(lambda self: ConsumerGroups(self.image), takes_self=True)
@@ -137,7 +141,9 @@ class GroupCoordinator:
     shares: ShareGroups = attrs.field(
         init=False, default=attrs.Factory(lambda self: ShareGroups(self.image), takes_self=True)
     )
-    offsets: Offsets = attrs.Factory(Offsets)
+    offsets: Offsets = attrs.field(
+        init=False, default=attrs.Factory(lambda self: Offsets(self.topic_id), takes_self=True)
+    )
     _timers: list[tuple[float, str]] = attrs.Factory(list)
     """A heap of (time, group id). A heartbeat postpones a deadline but not its timer: timers may be early, but never
     late.

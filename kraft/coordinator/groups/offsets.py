@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Any, Protocol
+from uuid import UUID
 
 import attrs
 
@@ -47,6 +48,7 @@ from kraft.metadata.steps import Steps
 from kraft.records.batch import NO_PRODUCER_ID
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.freeing import free_in_steps
+from kraft.wire.uuids import ZERO_UUID
 
 GROUP_ID_NOT_FOUND_VERSION = 9
 """The first version in which OffsetCommit returns GROUP_ID_NOT_FOUND (KIP-848)."""
@@ -68,9 +70,11 @@ _NOTHING_COMMITTED = CommittedOffset(NO_OFFSET, -1, "", NO_TIMESTAMP)
 @attrs.define
 class Offsets:
     """``by_group[group_id][topic, partition]`` is the last committed offset. ``pending`` holds the last record of each
-    key that is appended but not committed. ``transactional`` has the offsets of open transactions.
+    key that is appended but not committed. ``transactional`` has the offsets of open transactions. ``topic_id`` returns
+    the present id of a topic, zero if unknown, for new offsets.
     """
 
+    topic_id: Callable[[str], UUID] = lambda _: ZERO_UUID
     by_group: dict[str, dict[TopicPartition, CommittedOffset]] = attrs.Factory(dict)
     pending: dict[str, dict[TopicPartition, OffsetRecord]] = attrs.Factory(dict)
     transactional: TransactionalOffsets = attrs.Factory(TransactionalOffsets)
@@ -132,6 +136,17 @@ class Offsets:
     def groups(self) -> list[str]:
         """Return the groups that have an offset, or will have one once all appended records are committed."""
         return list({**self.by_group, **self.pending, **self.transactional.by_group, **self.transactional.appended})
+
+    def is_of_former_topic(self, group_id: str, key: TopicPartition) -> bool:
+        """Return whether an offset of the partition, also an uncommitted one, is of a deleted topic of this name."""
+        present = self.topic_id(key[0])
+        if present == ZERO_UUID:
+            return False
+        found = [self.of(group_id).get(key), *self.transactional.of(group_id, key)]
+        record = self.pending.get(group_id, {}).get(key)
+        if record is not None:
+            found.append(record.committed)
+        return any(each is not None and each.topic_id not in (present, ZERO_UUID) for each in found)
 
     def is_unstable(self, group_id: str, key: TopicPartition) -> bool:
         """Return whether an append that is not committed, or an open transaction, may still change an offset."""
@@ -288,6 +303,7 @@ def _commit_one(
         expire_timestamp_ms=NO_TIMESTAMP
         if retention_ms < 0
         else min(step.timestamp_ms + retention_ms, _LAST_TIMESTAMP),
+        topic_id=offsets.topic_id(topic),
     )
     offsets.write(step, OffsetRecord(message.group_id, topic, partition.partition_index, committed))
     return ErrorCode.NONE
@@ -301,8 +317,15 @@ def forget(step: Step, offsets: Offsets, group_id: str, partitions: Iterable[Top
 
 
 def forget_topics(step: Step, offsets: Offsets, group_id: str, is_gone: Callable[[str], bool]) -> Steps[None]:
-    """Append tombstones for the group's offsets of deleted topics, at most ``MAX_TOMBSTONES``."""
-    yield from _forget_some(step, offsets, group_id, offsets.written(group_id), lambda each: is_gone(each[0]))
+    """Append tombstones for the group's offsets of deleted topics, at most ``MAX_TOMBSTONES``.
+
+    A topic is deleted if ``is_gone`` says so of its name, or if the present topic of that name has another id.
+    """
+
+    def is_chosen(key: TopicPartition) -> bool:
+        return is_gone(key[0]) or offsets.is_of_former_topic(group_id, key)
+
+    yield from _forget_some(step, offsets, group_id, offsets.written(group_id), is_chosen)
 
 
 def _forget_some(

@@ -1,13 +1,16 @@
 """The records of ``__consumer_offsets`` in Apache Kafka's bytes: an int16 version, then the message.
 
 Key versions 0 and 1 are an offset commit, 2 is the metadata of a classic group. :mod:`.consumer.records` and
-:mod:`.share.records` have the others. Values have the versions of Kafka 3.9: an offset commit has version 3, or 1 if it
-has an expiry of its own. Group metadata has version 3.
+:mod:`.share.records` have the others. Values have the versions of Kafka 4.3: an offset commit has version 4, with the
+topic's id, or 1 if it has an expiry of its own. It has version 3, as in Kafka 3.9, if the id is unknown. Group metadata
+has version 3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from uuid import UUID
 
 import attrs
 
@@ -24,10 +27,12 @@ from kraft.metadata.steps import Steps
 from kraft.records.batch import NO_PRODUCER_ID
 from kraft.records.control import EndTransactionMarker
 from kraft.wire.codec import decode, decode_in_steps, encode_in_steps
+from kraft.wire.uuids import ZERO_UUID
 
 OFFSET_KEY_VERSION = 1
 GROUP_KEY_VERSION = 2
-OFFSET_VALUE_VERSION = 3
+OFFSET_VALUE_VERSION = 4
+OFFSET_VALUE_VERSION_WITHOUT_ID = 3
 OFFSET_VALUE_VERSION_WITH_EXPIRY = 1
 GROUP_VALUE_VERSION = 3
 _ENCODING_COST = 100
@@ -36,13 +41,17 @@ _ENCODING_COST = 100
 
 @attrs.frozen
 class CommittedOffset:
-    """One committed offset. Times are wall-clock milliseconds. The expiry is -1 unless the client set one."""
+    """One committed offset. Times are wall-clock milliseconds. The expiry is -1 unless the client set one.
+
+    A topic of the same name that is created later has another ``topic_id``. It is zero if unknown.
+    """
 
     offset: int
     leader_epoch: int
     metadata: str
     commit_timestamp_ms: int
     expire_timestamp_ms: int = NO_TIMESTAMP
+    topic_id: UUID = ZERO_UUID
 
 
 @attrs.frozen(eq=False)
@@ -109,8 +118,12 @@ def offset_value(committed: CommittedOffset) -> bytes:
         metadata=committed.metadata,
         commit_timestamp=committed.commit_timestamp_ms,
         expire_timestamp=committed.expire_timestamp_ms,
+        topic_id=committed.topic_id,
     )
-    return framed(value, OFFSET_VALUE_VERSION_WITH_EXPIRY if expires else OFFSET_VALUE_VERSION)
+    if expires:
+        return framed(value, OFFSET_VALUE_VERSION_WITH_EXPIRY)
+    has_id = committed.topic_id != ZERO_UUID
+    return framed(value, OFFSET_VALUE_VERSION if has_id else OFFSET_VALUE_VERSION_WITHOUT_ID)
 
 
 def group_key(group_id: str) -> bytes:
@@ -191,7 +204,14 @@ def decode_offset(value: bytes) -> CommittedOffset:
         metadata=message.metadata,
         commit_timestamp_ms=message.commit_timestamp,
         expire_timestamp_ms=message.expire_timestamp,
+        topic_id=_shared(message.topic_id),
     )
+
+
+@lru_cache(maxsize=1000)
+def _shared(topic_id: UUID) -> UUID:
+    """Return one object for equal ids: a topic may have a hundred thousand offsets."""
+    return topic_id
 
 
 def decode_group(group_id: str, value: bytes) -> Steps[Group]:

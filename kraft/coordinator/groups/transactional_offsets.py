@@ -29,6 +29,12 @@ class TransactionalOffsets:
     def is_unstable(self, group_id: str, key: TopicPartition) -> bool:
         return key in self.by_group.get(group_id, ()) or key in self.appended.get(group_id, ())
 
+    def of(self, group_id: str, key: TopicPartition) -> list[CommittedOffset | None]:
+        """Return the offsets of one partition, also those of records that are not committed."""
+        found = list(self.by_group.get(group_id, {}).get(key, {}).values())
+        record = self.appended.get(group_id, {}).get(key)
+        return found if record is None else [*found, record.committed]
+
     def replay(self, record: OffsetRecord) -> None:
         """Apply one committed record of an open transaction."""
         group_id, key = record.group_id, (record.topic, record.partition)

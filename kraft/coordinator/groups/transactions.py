@@ -9,7 +9,7 @@ import attrs
 from kraft.coordinator.core import CoordinatorRequest, Token, TransactionalBatch
 from kraft.coordinator.groups.consumer.registry import ConsumerGroups
 from kraft.coordinator.groups.effects import Counted
-from kraft.coordinator.groups.group import NO_TIMESTAMP, Group, GroupState
+from kraft.coordinator.groups.group import Group, GroupState
 from kraft.coordinator.groups.join import member_of
 from kraft.coordinator.groups.offsets import Offsets, batch_bytes
 from kraft.coordinator.groups.rebalance import Step
@@ -133,7 +133,11 @@ def _commit_one(
     if len(metadata) > step.settings.offset_metadata_max_bytes:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     committed = CommittedOffset(
-        partition.committed_offset, partition.committed_leader_epoch, metadata, step.timestamp_ms, NO_TIMESTAMP
+        partition.committed_offset,
+        partition.committed_leader_epoch,
+        metadata,
+        step.timestamp_ms,
+        topic_id=offsets.topic_id(topic),
     )
     record = OffsetRecord(message.group_id, topic, partition.partition_index, committed, message.producer_id)
     offsets.write(step, record)

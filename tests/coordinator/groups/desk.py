@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterable
 from itertools import count
 from typing import Any, TypeVar, cast
+from uuid import UUID
 
 from kraft.coordinator.core import (
     Committed,
@@ -33,6 +34,7 @@ from kraft.messages.offset_commit_request import (
 )
 from kraft.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
 from kraft.wire.codec import encode
+from kraft.wire.uuids import ZERO_UUID
 
 T = TypeVar("T")
 
@@ -64,6 +66,7 @@ class Desk:
 
     Appended records are committed at once. While ``is_followed`` is false they wait in ``uncommitted``. ``may_write``
     is true if enough replicas are in sync. ``max_batch_bytes`` is the ``max.message.bytes`` of the partition.
+    ``topic_ids`` are the present ids of topics.
     """
 
     def __init__(self, **settings: float) -> None:
@@ -73,6 +76,7 @@ class Desk:
         self.is_followed = True
         self.may_write = True
         self.max_batch_bytes = MAX_BATCH_BYTES
+        self.topic_ids: dict[str, UUID] = {}
         self.uncommitted: list[GroupEffects] = []
         self.answers: dict[int, Any] = {}
         self.searches: list[RegexSearch] = []
@@ -88,6 +92,7 @@ class Desk:
             lambda: f"id{next(self._ids)}",
             lambda: self.may_write,
             lambda: self.max_batch_bytes,
+            topic_id=lambda name: self.topic_ids.get(name, ZERO_UUID),
         )
 
     def group(self, group_id: str = GROUP) -> Group:

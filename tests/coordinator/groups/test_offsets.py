@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from kraft.coordinator.core import Committed
@@ -283,3 +285,29 @@ def test_a_deleted_topic_takes_its_offsets_along(desk: Desk) -> None:
     assert desk.committed() == {("u", 0): 2}
     desk.restart()
     assert desk.committed() == {("u", 0): 2}
+
+
+def test_offsets_of_a_former_topic_of_the_name_are_forgotten(desk: Desk) -> None:
+    """Kafka 4.3 stores the id of the topic with an offset. A record without an id may be of either topic."""
+    desk.commit(1, topic="without-id")
+    desk.topic_ids |= {"t": UUID(int=1), "u": UUID(int=2), "without-id": UUID(int=3)}
+    desk.commit(1, topic="t")
+    desk.commit(2, topic="u")
+    desk.topic_ids["t"] = UUID(int=9)
+    desk.restart()
+    desk.step(ForgetTopics(GROUP, lambda _: False))
+    assert desk.committed() == {("u", 0): 2, ("without-id", 0): 1}
+    desk.commit(3, topic="t")
+    desk.restart()
+    desk.step(ForgetTopics(GROUP, lambda _: False))
+    assert desk.committed() == {("t", 0): 3, ("u", 0): 2, ("without-id", 0): 1}
+
+
+def test_an_uncommitted_offset_of_a_former_topic_is_forgotten(desk: Desk) -> None:
+    desk.topic_ids["t"] = UUID(int=1)
+    desk.is_followed = False
+    desk.send_commit(1)
+    desk.topic_ids["t"] = UUID(int=2)
+    desk.step(ForgetTopics(GROUP, lambda _: False))
+    desk.commit_all()
+    assert desk.committed() == {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,7 @@ from kraft.wire.decode_error import DecodeError
 from tests.coordinator.groups.desk import Desk
 
 COMMITTED = CommittedOffset(42, 5, "m", 1000)
+WITH_ID = CommittedOffset(42, 5, "m", 1000, topic_id=UUID(int=(1 << 64) + 2))
 EXPIRING = CommittedOffset(42, -1, "m", 1000, 2000)
 NO_EPOCH = CommittedOffset(42, -1, "m", 1000)
 GROUP_1 = (
@@ -78,7 +80,12 @@ def test_a_damaged_key_is_named_as_such(key: str) -> None:
 
 
 def test_offsets_are_written_as_kafka_writes_them() -> None:
-    """Version 3. Only version 1 has a field for an expiry."""
+    """Version 4 with the id of the topic, version 3 without one. Only version 1 has a field for an expiry.
+
+    The bytes with an id are those of the generated class of Kafka 4.3.1.
+    """
+    with_id = "0004000000000000002a00000005026d00000000000003e801001000000000000000010000000000000002"
+    assert records.offset_value(WITH_ID).hex() == with_id
     assert records.offset_value(COMMITTED).hex() == "0003000000000000002a0000000500016d00000000000003e8"
     assert records.offset_value(EXPIRING).hex() == "0001000000000000002a00016d00000000000003e800000000000007d0"
 
@@ -91,6 +98,7 @@ def test_offsets_are_written_as_kafka_writes_them() -> None:
         ("0002000000000000002a00016d00000000000003e8", NO_EPOCH),
         ("0003000000000000002a0000000500016d00000000000003e8", COMMITTED),
         ("0004000000000000002a00000005026d00000000000003e800", COMMITTED),
+        ("0004000000000000002a00000005026d00000000000003e801001000000000000000010000000000000002", WITH_ID),
     ],
 )
 def test_offsets_of_every_version_are_read(value: str, committed: CommittedOffset) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -232,6 +233,20 @@ class TestDeletion:
         desk.end()
         desk.commit_all()
         assert desk.offset() == -1
+
+    @pytest.mark.parametrize("is_followed", [True, False])
+    def test_of_a_former_topic_of_the_name(self, desk: TransactionalDesk, is_followed: bool) -> None:
+        """Kafka 4.3 stores the id of the topic with an offset."""
+        desk.topic_ids |= {"t": UUID(int=1), "u": UUID(int=2)}
+        desk.is_followed = is_followed
+        desk.commit_in_transaction(7)
+        desk.commit_in_transaction(8, topic="u")
+        desk.topic_ids["t"] = UUID(int=9)
+        desk.step(ForgetTopics(GROUP, lambda _: False))
+        desk.commit_all()
+        desk.end()
+        desk.commit_all()
+        assert (desk.offset(), desk.offset("u")) == (-1, 8)
 
     def test_an_offset_in_a_transaction_does_not_expire(self, desk: TransactionalDesk) -> None:
         """``OffsetMetadataManager.cleanupExpiredOffsets`` keeps it, and keeps the group."""
