@@ -96,13 +96,13 @@ def command(
         try:
             dump(path.strip(), options, _echo)
         except Damage as damage:
-            status = _complain(f"{path}: {damage}")
+            status = _print_error(f"{path}: {damage}")
         except StorageError as error:
-            status = _complain(str(error))
+            status = _print_error(str(error))
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
-            status = _complain(f"{path}: {error.strerror or error}")
+            status = _print_error(f"{path}: {error.strerror or error}")
     return status
 
 
@@ -116,7 +116,7 @@ def _echo(line: str) -> None:
         raise click.ClickException(f"standard output: {error.strerror}") from None
 
 
-def _complain(what: str) -> int:
+def _print_error(what: str) -> int:
     sys.stdout.flush()
     click.echo(f"Error: {what}", err=True)
     return 1

@@ -92,27 +92,27 @@ class Commands:
         for path in paths:
             places = self.places(path)
             if not places:
-                status = _complain(f"{name}: {path}: no such file or directory.")
+                status = _print_error(f"{name}: {path}: no such file or directory.")
             found += places
         return found, status
 
     def _cat(self, paths: Sequence[str]) -> int:
         if not paths:
-            return _complain("cat: name a file")
+            return _print_error("cat: name a file")
         places, status = self._found("cat", paths)
         for place in places:
             if isinstance(place.node, File):
                 click.echo(place.node.read())
             else:
-                status = _complain(f"cat: {place}: Is a directory")
+                status = _print_error(f"cat: {place}: Is a directory")
         return status
 
     def _cd(self, paths: Sequence[str]) -> int:
         if len(paths) > 1:
-            return _complain("cd: name one directory")
+            return _print_error("cd: name one directory")
         places = self.places(paths[0] if paths else "/")
         if len(places) != 1 or not isinstance(places[0].node, Directory):
-            return _complain(f"cd: {paths[0]}: {'not a directory' if places else 'no such directory'}.")
+            return _print_error(f"cd: {paths[0]}: {'not a directory' if places else 'no such directory'}.")
         self.here = places[0].path
         return 0
 
@@ -179,7 +179,7 @@ def _print_tree(place: Place, depth: int) -> None:
         _print_tree(child, depth + 1)
 
 
-def _complain(what: str) -> int:
+def _print_error(what: str) -> int:
     click.echo(what, err=True)
     return 1
 
@@ -211,7 +211,7 @@ class Prompt(cmd.Cmd):
         try:
             words = shlex.split(line)
         except ValueError as error:
-            self._status = _complain(f"{line}: {error}")
+            self._status = _print_error(f"{line}: {error}")
             return False
         if not words:
             return False
