@@ -22,9 +22,9 @@ from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.replication.throttle import Throttle
 from kraft.storage.atomic import sync_directory
-from kraft.storage.directory import LastStop, LogDirectory
+from kraft.storage.directory import LONGEST_NAME, LastStop, LogDirectory
 from kraft.storage.errors import StorageError
-from kraft.storage.future import LONGEST_NAME, future_name
+from kraft.storage.future import future_name
 from kraft.storage.log import Log, remove_files
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID

@@ -39,10 +39,12 @@ LOCK = ".lock"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 BOOT_ID = ".boot_id"
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
+LONGEST_NAME = 255
+"""The bytes of a file's name, at most."""
 
 _KERNEL_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _PARTITION = re.compile(r"([a-zA-Z0-9._-]{1,249})-([0-9]{1,10})")
-_RETIRED = re.compile(r".+\.[0-9a-f]{32}-(delete|stray|future)")
+_RETIRED = re.compile(r"(.+)\.[0-9a-f]{32}-(delete|stray|future)")
 _WHOLE_FILE = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 """A write lock as C's ``struct flock``: type, whence, start, length (0: to the end), process id."""
 
@@ -169,12 +171,16 @@ class LogDirectory:
         return sorted(partition for partition in found if partition is not None)
 
     def retire_partition(self, name: str, token: uuid.UUID, reason: str = "delete") -> str:
-        """Rename the directory of a closed log so that it no longer counts as a partition; return its new path.
+        """Rename the directory of a closed log, or of a copy of it, so that it no longer counts as a partition. Return
+        its new path.
 
         ``reason`` is ``delete``, or ``stray`` for a log that the metadata does not contain. Raises OSError.
         """
-        # Kafka shortens the name so that the result fits in the 255 bytes of a file name.
-        retired = os.path.join(self.path, f"{name[: 255 - 34 - len(reason)]}.{token.hex}-{reason}")
+        copied = _RETIRED.fullmatch(name)
+        topic, _, partition = (name if copied is None else copied[1]).rpartition("-")
+        # A long topic is shortened, as in Kafka, which does not start with a directory whose name has no partition.
+        ending = f"-{partition}.{token.hex}-{reason}"
+        retired = os.path.join(self.path, topic[: LONGEST_NAME - len(ending)] + ending)
         os.rename(os.path.join(self.path, name), retired)
         return retired
 
@@ -206,7 +212,7 @@ def remove_retired(path: str) -> None:
 
 def _retired_for(name: str) -> str | None:
     match = _RETIRED.fullmatch(name)
-    return match and match[1]
+    return match and match[2]
 
 
 def _lock(path: str) -> int:

@@ -17,7 +17,6 @@ from kraft.storage.atomic import sync_directory
 from kraft.storage.checkpoint import TopicPartition
 from kraft.storage.directory import LogDirectory, partition_of
 
-LONGEST_NAME = 255
 _FUTURE = re.compile(r"(.+)\.[0-9a-f]{32}-future")
 
 

@@ -133,7 +133,7 @@ class Moving:
         """The copy has no name by which the next start would begin the move again."""
         [path] = self.replicas.retired
         assert os.listdir(self.target).count(os.path.basename(path)) == 1
-        assert path.endswith("-delete")
+        assert re.fullmatch(r"[^.]+-0\.[0-9a-f]{32}-delete", os.path.basename(path)), "a name that Apache Kafka accepts"
 
     async def finish(self) -> None:
         """Run the moves until none is left."""

@@ -174,6 +174,28 @@ def test_partition_directories(name: str, partition: tuple[str, int] | None) -> 
     assert partition_of(name) == partition
 
 
+@pytest.mark.parametrize(
+    ("name", "reason", "retired"),
+    [
+        ("orders-12", "delete", "orders-12.{}-delete"),
+        ("orders-12", "stray", "orders-12.{}-stray"),
+        ("orders-12." + "f" * 32 + "-future", "delete", "orders-12.{}-delete"),
+        ("x" * 249 + "-12", "delete", "x" * 212 + "-12.{}-delete"),
+        ("x" * 249 + "-12", "stray", "x" * 213 + "-12.{}-stray"),
+    ],
+)
+def test_a_retired_name_has_the_partition(formatted: Path, name: str, reason: str, retired: str) -> None:
+    """A broker of Apache Kafka ends at its start if ``LocalLog.parseTopicPartitionName`` refuses a name, which it does
+    without a partition. ``LocalLog.logDirNameWithSuffixCappedLength`` shortens the topic alone.
+    """
+    (formatted / name).mkdir()
+    used = LogDirectory.open(formatted, node_id=1)
+    path = used.retire_partition(name, UUID(int=1), reason)
+    assert os.path.basename(path) == retired.format(UUID(int=1).hex)
+    assert os.path.isdir(path)
+    used.close()
+
+
 def test_retired_partitions(formatted: Path) -> None:
     used = LogDirectory.open(formatted, node_id=1)
     for name in ("b-1", "a-0", "x" * 249 + "-0"):
