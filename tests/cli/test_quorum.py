@@ -159,7 +159,7 @@ def test_brokers_and_controllers_together_are_refused(command: list[str]) -> Non
 
 
 def test_an_error_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kraft.cli.quorum.TIMEOUT_S", 1.0)  # the topic may be about to appear
+    monkeypatch.setattr("kraft.cli.quorum.TIMEOUT_S", 1.0)  # a topic that is about to appear gets the request again
     refused = PartitionData(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     with cluster_of(refused) as cluster:
         result = run("--bootstrap-server", cluster.bootstrap_servers, "describe", "--status")

@@ -37,6 +37,7 @@ from tests.coordination.desk import (
     OFFSETS_ID,
     TOPIC_IDS,
     Coordinator,
+    Desk,
     commanded_desk_in,
     desk_in,
     settle,
@@ -58,6 +59,14 @@ def write_commits(desk: Coordinator, count: int, topic: str = "t", topic_id: UUI
         ]
         records = [Record(i, 0, each.key, each.value, ()) for i, each in enumerate(commits)]
         desk.partition.append(bytearray(encode_batch(records)), 0)
+
+
+async def commit_and_load_again(desk: Desk) -> None:
+    """Commit offset 7 for the topic ``t``, and let the coordinator lead anew."""
+    assert await desk.commit(7) == ErrorCode.NONE
+    await desk.change(leader=-1)
+    await desk.change(leader=LEADER)
+    await settle()
 
 
 def stored_topic_id(desk: Coordinator) -> UUID:
@@ -162,10 +171,7 @@ class TestLoading:
             assert len(tombstones) == 2_000
             await desk.publish(*topic_records("t", UUID(int=99), FOLLOWER))
             assert await desk.committed() == {"u": 0}
-            assert await desk.commit(7) == ErrorCode.NONE
-            await desk.change(leader=-1)
-            await desk.change(leader=LEADER)
-            await settle()
+            await commit_and_load_again(desk)
             assert await desk.committed() == {"t": 7, "u": 0}
 
     async def test_offsets_of_a_topic_that_was_created_again_are_forgotten(self, tmp_path: Path) -> None:
@@ -180,10 +186,7 @@ class TestLoading:
             await desk.publisher.registered(LEADER_EPOCH)
             await settle()
             assert await desk.committed() == {"u": 0}
-            assert await desk.commit(7) == ErrorCode.NONE
-            await desk.change(leader=-1)
-            await desk.change(leader=LEADER)
-            await settle()
+            await commit_and_load_again(desk)
             assert await desk.committed() == {"t": 7, "u": 0}
 
     async def test_an_offset_is_stored_with_the_id_of_its_topic(self, tmp_path: Path) -> None:
