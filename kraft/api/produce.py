@@ -55,7 +55,7 @@ from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import is_internal
 from kraft.wire.mapped import mapped
-from kraft.world.slices import Slices
+from kraft.world.slices import Slices, next_slice
 
 ROW = Api(
     ApiKey.PRODUCE,
@@ -99,14 +99,17 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
 
 async def _append(produced: _Produced, message: ProduceRequest, named: _Named) -> Reply:
     response = ProduceResponse()
-    slices = Slices(_SLICE_BYTES, first=_SLICE_BYTES)
+    left = _SLICE_BYTES
     for name, topic_id, partitions in named.values():
         answers = TopicProduceResponse(name, topic_id)
         response.responses.append(answers)
         for data in partitions.values():
             opened = OPEN_FILES.opened
             answers.partition_responses.append(produced.append(name, topic_id, data))
-            await slices.spend(_cost(len(data.records or b""), OPEN_FILES.opened - opened))
+            left -= _cost(len(data.records or b""), OPEN_FILES.opened - opened)
+            if left <= 0:
+                left = _SLICE_BYTES
+                await next_slice()
     if produced.long or produced.unflushed or produced.uncommitted:
         return Parked(partial(_later, produced, message, response), is_awaited=message.acks != 0)
     return produced.unanswered() if message.acks == 0 else response
@@ -167,6 +170,10 @@ async def _last_named(topics: list[TopicProduceData]) -> tuple[_Named, bool]:
 
     Of a partition that is named again only the last batch counts, as in Apache's ``KafkaApis.handleProduceRequest``.
     """
+    if len(topics) == 1 and len(topics[0].partition_data) == 1:  # most requests, and the shortest
+        topic, data = topics[0], topics[0].partition_data[0]
+        once = topic.name, topic.topic_id, {data.index: data}
+        return {topic.name or topic.topic_id: once}, is_transactional(data.records)
     named: _Named = {}
     transactional, slices = False, Slices(_SLICE_ELEMENTS, first=_SLICE_ELEMENTS)
     for topic in topics:

@@ -39,6 +39,13 @@ class Registry:
 
     clock: Clock = time.perf_counter
     _metrics: dict[MetricName, Instrument] = attrs.field(factory=dict, init=False)
+    _updates: list[Callable[[], None]] = attrs.field(factory=list, init=False)
+
+    def before_reading(self, update: Callable[[], None]) -> None:
+        """Call ``update`` before each ``get`` and each iteration. The owner of metrics that are updated for many events
+        at once updates them there.
+        """
+        self._updates.append(update)
 
     def gauge(self, group: str, type: str, name: str, read: Callable[[], float], /, **tags: str) -> Gauge:
         key = _key(group, type, name, tags)
@@ -69,13 +76,19 @@ class Registry:
 
         Raises KeyError if it is not registered.
         """
+        self._update()
         for name, metric in self._metrics.items():
             if str(name) == text:
                 return metric
         raise KeyError(text)
 
     def __iter__(self) -> Iterator[tuple[MetricName, Instrument]]:
+        self._update()
         return iter(list(self._metrics.items()))
+
+    def _update(self) -> None:
+        for update in self._updates:
+            update()
 
     def _find(self, key: MetricName, kind: type[T], make: Callable[[], T]) -> T:
         metric = self._metrics.get(key)

@@ -128,7 +128,7 @@ class Replicas:
         """
         hosted = self.partitions.get(topic)
         partition = None if hosted is None else hosted.get(index)
-        if partition is not None and partition.is_leader:
+        if partition is not None and partition.leadership is not None:
             return partition
         raise self._not_here(topic, index)
 

@@ -157,11 +157,13 @@ async def _answer(
                 await responses.flush()
             return True
         data, pieces = await encode_response(request, reply)
-        messages = [reply, *request.forget()]
-        del reply
         if request.is_large or len(data) > _LARGE_BYTES:
+            messages = [reply, *request.forget()]
+            del reply
             await in_slices(free_in_steps(messages), _SLICE_ELEMENTS)
-        del messages
+            del messages
+        else:
+            del reply
     finally:
         # A slow peer keeps only the encoded response in memory. The objects of a large one need ten times as much.
         request.release()
@@ -211,32 +213,32 @@ class _Responses:
 
     async def send(self, pieces: list[tuple[int, FileSlice]], started_at: float) -> None:
         """Send the responses, with slices of files in the last one. The work for it began at ``started_at``."""
-        data, waiting, metrics = self._data, self.waiting, self._context.metrics
+        data, waiting, transport, context = self._data, self.waiting, self._transport, self._context
         self._data, self.waiting = b"", []
-        waited_s = self._transport.waited_s
-        is_large = len(data) > SMALL_BYTES
+        metrics, size, waited_s = context.metrics, len(data), transport.waited_s
+        is_large = size > SMALL_BYTES
         if is_large:
-            self._context.unsent.add(self._live, len(data))
+            context.unsent.add(self._live, size)
         try:
             if pieces:
                 metrics.bytes_out.count += sum(piece.length for _, piece in pieces)
-                await _send_spliced(self._transport, data, pieces)
+                await _send_spliced(transport, data, pieces)
             else:
-                await self._transport.send(data)
+                await transport.send(data)
         finally:
             metrics.responses.count -= len(waiting)
             if is_large:
-                self._context.unsent.remove(self._live)
-        metrics.bytes_out.count += len(data)
-        sent_at = self._context.plane_metrics.clock()
-        metrics.idle.busy_s += sent_at - started_at - (self._transport.waited_s - waited_s)
-        self._context.table.touch(self._live, sent_at)
+                context.unsent.remove(self._live)
+        metrics.bytes_out.count += size
+        sent_at = context.plane_metrics.clock()
+        metrics.idle.busy_s += sent_at - started_at - (transport.waited_s - waited_s)
+        context.table.touch(self._live, sent_at)
         for request in waiting:
-            _finish(request, sent_at, self._context)
-        buffers = [data, *(request.frame for request in waiting)]
-        if sum(map(len, buffers)) > _LARGE_BUFFERS_BYTES:
-            for request in waiting:
-                request.frame = b""
+            _finish(request, sent_at, context)
+        last = waiting[-1]  # the only one that may have a large frame: behind such a frame none has arrived
+        if size + len(last.frame) > _LARGE_BUFFERS_BYTES:
+            buffers = [data, last.frame]
+            last.frame = b""
             del data
             await in_slices(free_in_steps(buffers), _SLICE_ELEMENTS)
 

@@ -21,6 +21,7 @@ from kraft.world.transport import Transport
 SCRATCH_BYTES = 65_536
 
 _LENGTH = struct.Struct(">i")
+_NOTHING = memoryview(b"")
 _FIRST_GRANT_BYTES = 65_536
 _GRANT_FACTOR = 16
 """The buffer of a frame is at most this many times larger than the part of the frame that has arrived."""
@@ -55,7 +56,7 @@ class FrameReader:
         self._max_bytes = max_bytes
         self._memory = memory
         self._taken = 0
-        self._arrived = memoryview(b"")
+        self._arrived = _NOTHING
 
     @property
     def has_frame(self) -> bool:
@@ -77,7 +78,8 @@ class FrameReader:
             ConnectionEnded: the stream ends inside a frame.
             OSError: the connection was lost.
         """
-        self.release()
+        if self._taken:
+            self.release()
         arrived = self._arrived
         scratch = self._scratch
         while len(arrived) < 4:
@@ -96,11 +98,11 @@ class FrameReader:
         end = 4 + size
         if end <= len(arrived):
             frame = bytes(arrived[4:end])
+            rest = arrived[end:] if end < len(arrived) else _NOTHING
             # The rest may lie in the shared buffer: copy it before another task runs.
-            rest = arrived[end:]
             self._arrived = memoryview(bytes(rest)) if rest.obj is scratch.obj else rest
             return frame
-        self._arrived = memoryview(b"")
+        self._arrived = _NOTHING
         head = arrived[4:]
         if size > UNCOUNTED_BYTES:
             if not self._memory.has_room:

@@ -60,7 +60,8 @@ def parse_request(frame: Buffer, connection: ConnectionInfo, apis: Apis) -> Requ
         )
     client_id, position = (None, _FIXED.size) if header_version == 0 else _client_id(frame)
     if header_version >= _FLEXIBLE_HEADER:
-        _, position = skip_tags(frame, position)  # a server uses no tagged field of a request header
+        # A server uses no tagged field of a request header, and clients send none.
+        position = position + 1 if frame[position : position + 1] == b"\0" else skip_tags(frame, position)[1]
     version = api_version if supported else 0
     return Request(api_key, api_version, correlation_id, client_id, frame, position, connection, supported, version)
 
@@ -87,7 +88,7 @@ def _client_id(frame: Buffer) -> tuple[str | None, int]:
     if len(frame) < start + length:
         raise DecodeError(f"client id of {length} bytes, {len(frame) - start} remain")
     # Only logs and quotas use this name, so bytes that are not UTF-8 are replaced, as in Kafka.
-    client_id = str(frame[start : start + length], errors="replace")
+    client_id = str(frame[start : start + length], "utf-8", "replace")
     if length > MAX_STRING_BYTES // 3 and len(client_id.encode()) > MAX_STRING_BYTES:  # a replacement has three bytes
         raise DecodeError(f"client id of {length} bytes that are not UTF-8")
     return client_id, start + length

@@ -1,11 +1,14 @@
 """The metrics of a plane, under Kafka's names.
 
-The hot path is :meth:`PlaneMetrics.record`: it runs once for each request, with the five times of that request.
+The hot path is :meth:`PlaneMetrics.record`. It runs once for each request, and only keeps the times of that request.
+The histograms get those of many requests together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from operator import sub
+from typing import Final, NamedTuple
 
 from kraft.messages.registry import request_class
 from kraft.metrics import Counter, Histogram, IdleMeter, Meter, Registry
@@ -15,6 +18,8 @@ from kraft.rpc.plane import Plane
 
 _MILLISECONDS_PER_MICROSECOND = 0.001
 _NETWORK = "kafka.network"
+_TOGETHER: Final = 64
+"""Not a Kafka setting. The requests of an API that are recorded together, which takes a tenth of a millisecond."""
 
 
 class ProcessorMetrics:
@@ -34,8 +39,20 @@ class ProcessorMetrics:
         self.responses = registry.counter(_NETWORK, "RequestChannel", name, processor=str(number))
 
 
+class _Times(NamedTuple):
+    """The times of a request, in seconds of the plane's clock, and its size in bytes."""
+
+    received_at: float
+    dequeued_at: float
+    handled_at: float
+    resumed_at: float
+    ready_at: float
+    sent_at: float
+    size: int
+
+
 class _ApiMetrics:
-    """``kafka.network:type=RequestMetrics`` of one API."""
+    """``kafka.network:type=RequestMetrics`` of one API. The histograms lack the requests in ``recent``."""
 
     def __init__(self, registry: Registry, name: str) -> None:
         def times(metric: str) -> Histogram:
@@ -49,6 +66,25 @@ class _ApiMetrics:
         self.send = times("ResponseSendTimeMs")
         self.total = times("TotalTimeMs")
         self.request_bytes = registry.histogram(_NETWORK, "RequestMetrics", "RequestBytes", request=name)
+        self.recent: list[_Times] = []
+
+    def record_recent(self) -> None:
+        """Record the requests in ``recent``."""
+        if not self.recent:
+            return
+        received_at, dequeued_at, handled_at, resumed_at, ready_at, sent_at, sizes = zip(*self.recent, strict=True)
+        self.recent.clear()
+        self.queue.record_all(_microseconds(received_at, dequeued_at))
+        self.local.record_all(_microseconds(dequeued_at, handled_at))
+        self.remote.record_all(_microseconds(resumed_at, ready_at))
+        self.response_queue.record_all(_microseconds(handled_at, resumed_at))
+        self.send.record_all(_microseconds(ready_at, sent_at))
+        self.total.record_all(_microseconds(received_at, sent_at))
+        self.request_bytes.record_all(sizes)
+
+
+def _microseconds(began_at: Iterable[float], ended_at: Iterable[float]) -> list[int]:
+    return [int(elapsed_s * 1e6) for elapsed_s in map(sub, ended_at, began_at)]
 
 
 class PlaneMetrics:
@@ -71,6 +107,7 @@ class PlaneMetrics:
         self._processors: list[ProcessorMetrics] = []
         registry.gauge(*sockets, f"{prefix}NetworkProcessorAvgIdlePercent", self._processor_idle)
         registry.gauge(_NETWORK, "RequestChannel", f"{prefix}ResponseQueueSize", self._responses)
+        registry.before_reading(self._record_recent)
         self.plane = plane
         self.in_flight = 0
         """The requests that are queued or handled, or whose responses are not encoded yet."""
@@ -100,15 +137,24 @@ class PlaneMetrics:
         except KeyError:
             api, rate = self._declare(request.api_key, request.response_version)
         rate.count += 1
-        received_at, dequeued_at, handled_at = request.received_at, request.dequeued_at, request.handled_at
-        resumed_at, ready_at = request.resumed_at, request.ready_at
-        api.queue.record(int((dequeued_at - received_at) * 1e6))
-        api.local.record(int((handled_at - dequeued_at) * 1e6))
-        api.remote.record(int((ready_at - resumed_at) * 1e6))
-        api.response_queue.record(int((resumed_at - handled_at) * 1e6))
-        api.send.record(int((sent_at - ready_at) * 1e6))
-        api.total.record(int((sent_at - received_at) * 1e6))
-        api.request_bytes.record(len(request.frame))
+        recent = api.recent
+        recent.append(
+            _Times(
+                request.received_at,
+                request.dequeued_at,
+                request.handled_at,
+                request.resumed_at,
+                request.ready_at,
+                sent_at,
+                len(request.frame),
+            )
+        )
+        if len(recent) >= _TOGETHER:
+            api.record_recent()
+
+    def _record_recent(self) -> None:
+        for api in self._apis.values():
+            api.record_recent()
 
     def _declare(self, api_key: int, api_version: int) -> tuple[_ApiMetrics, Meter]:
         """Declare the metrics of an API in a version, at its first request. The offered APIs and versions bound their

@@ -329,21 +329,35 @@ class _Handler:
         for one of each handler: a follower's large Fetch response takes many rounds on both sides.
         """
         requests, service, metrics = self.requests, self.crew.service, self.crew.metrics
+        handle, clock, pauses_long_work = service.handle, metrics.clock, metrics.plane.pauses_long_work
         request: Request | None = None
+        worked_s = 0.0
         while not self.has_left:
-            request = await requests.receive() if request is None else request
-            worked_s = await _handle(request, current, service, metrics)
-            # To find the queue empty costs an exception. The request just handled counts as in flight, too.
-            while worked_s < HANDLER_SLICE_S and metrics.in_flight > 1 and not self.has_left:
-                request = _queued(requests)
-                if request is None:
-                    break
-                worked_s += await _handle(request, current, service, metrics)
+            if request is None:
+                request, worked_s = await requests.receive(), 0.0
+            current.request = request
+            request.dequeued_at = began_at = clock()
+            try:
+                reply = await handle(request)
+            except Exception as error:
+                reply = failed_reply(request, error, service.error_response, service.rejections)
+            request.handled_at = ended_at = clock()
+            metrics.handlers.busy_s += ended_at - began_at
+            worked_s += ended_at - began_at
+            current.request = None
+            if pauses_long_work:
+                pause_long_work()
+            request.complete(reply)
+            del reply  # an idle handler keeps no request in memory
             request = None
             if worked_s >= HANDLER_SLICE_S:
                 await _next_round(self.crew.line)
                 # ``receive`` would wait for another round.
                 request = None if self.has_left else _queued(requests)
+                worked_s = 0.0
+            elif metrics.in_flight > 1 and not self.has_left:
+                # To find the queue empty costs an exception. The request just handled counts as in flight, too.
+                request = _queued(requests)
 
 
 async def _next_round(line: trio.Lock) -> None:
@@ -358,21 +372,3 @@ def _queued(requests: trio.MemoryReceiveChannel[Request]) -> Request | None:
         return requests.receive_nowait()
     except trio.WouldBlock:
         return None
-
-
-async def _handle(request: Request, current: CurrentRequest, service: Service, metrics: PlaneMetrics) -> float:
-    """Handle a request, and return the seconds that it took. An idle handler keeps no request in memory."""
-    current.request = request
-    request.dequeued_at = metrics.clock()
-    try:
-        reply = await service.handle(request)
-    except Exception as error:
-        reply = failed_reply(request, error, service.error_response, service.rejections)
-    request.handled_at = metrics.clock()
-    worked_s = request.handled_at - request.dequeued_at
-    metrics.handlers.busy_s += worked_s
-    current.request = None
-    if metrics.plane.pauses_long_work:
-        pause_long_work()
-    request.complete(reply)
-    return worked_s

@@ -115,7 +115,8 @@ class Segment:
         time_index = TimeIndex(segment_path(directory, base_offset, TIME_INDEX_SUFFIX) + suffix, base_offset)
         aborted = TransactionIndex(segment_path(directory, base_offset, TXN_INDEX_SUFFIX) + suffix)
         log = LazyFile(segment_path(directory, base_offset, LOG_SUFFIX) + suffix)
-        return cls(directory, base_offset, index_interval_bytes, size, base_offset, index, time_index, aborted, log)
+        interval_bytes = min(index_interval_bytes, _LONGEST_INTERVAL_BYTES)
+        return cls(directory, base_offset, interval_bytes, size, base_offset, index, time_index, aborted, log)
 
     @classmethod
     def create(cls, directory: str, base_offset: int, index_interval_bytes: int, suffix: str = "") -> Segment:
@@ -239,7 +240,7 @@ class Segment:
     def _learn(self, position: int, last_offset: int, max_timestamp: int) -> None:
         if max_timestamp > self.max_timestamp:
             self.max_timestamp, self.max_timestamp_offset = max_timestamp, last_offset
-        if position - self.index.last_position > min(self.index_interval_bytes, _LONGEST_INTERVAL_BYTES):
+        if position - self.index.last_position > self.index_interval_bytes:
             self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset)
             self.index.append(last_offset, position)
         if position == 0:

@@ -32,6 +32,18 @@ def test_a_percentile_is_within_an_eighth_of_the_true_one(values: list[int], fra
     assert histogram.maximum == max(values)
 
 
+@given(st.lists(st.lists(st.integers(-10, 10_000) | st.integers(0, 2**60), min_size=1)))
+def test_values_that_are_recorded_together_count_as_single_ones(batches: list[list[int]]) -> None:
+    together, single = Histogram(), Histogram()
+    for values in batches:
+        together.record_all(values)
+        for value in values:
+            single.record(value)
+    fractions = (0.01, 0.5, 0.75, 0.95, 0.99, 1.0)
+    assert together.percentiles(fractions) == single.percentiles(fractions)
+    assert (together.count, together.total, together.largest) == (single.count, single.total, single.largest)
+
+
 def test_a_histogram_takes_any_number() -> None:
     histogram = Histogram(scale=0.001)
     assert (histogram.mean, histogram.percentile(0.5)) == (0.0, 0.0)

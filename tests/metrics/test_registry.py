@@ -37,3 +37,17 @@ def test_a_removed_metric_is_gone() -> None:
     registry.remove(MetricName("g", "t", "n"))
     with pytest.raises(KeyError):
         registry.get("g:type=t,name=n")
+
+
+def test_an_owner_updates_its_metrics_before_they_are_read() -> None:
+    registry, kept = Registry(), [1, 2]
+    counter = registry.counter("g", "t", "n")
+
+    def update() -> None:
+        counter.count += len(kept)
+        kept.clear()
+
+    registry.before_reading(update)
+    assert registry.get("g:type=t,name=n").value == 2
+    kept.append(3)
+    assert [metric.value for _, metric in registry] == [3]

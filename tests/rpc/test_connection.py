@@ -12,7 +12,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from kraft.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from kraft.messages.heartbeat_response import HeartbeatResponse
-from kraft.metrics import Registry
+from kraft.metrics import Histogram, Registry
 from kraft.rpc.channel import CLOSE, NO_RESPONSE, ConnectionInfo, Parked, Reply, Request
 from kraft.rpc.connection import MAX_TOGETHER, MAX_TOGETHER_BYTES, error_reply, failed_reply
 from kraft.rpc.rejections import RejectionLog
@@ -127,6 +127,22 @@ async def test_the_responses_of_pipelined_requests_leave_together(sent: list[int
         assert registry.get(name).value == count + 1
     outgoing = "kafka.server:type=socket-server-metrics,name=outgoing-byte,listener=PLAINTEXT,networkProcessor=0"
     assert registry.get(outgoing).count == (count + 1) * RESPONSE_BYTES
+
+
+async def test_a_reading_has_the_times_of_every_request() -> None:
+    """Kafka's ``RequestMetrics``. The times of many requests are recorded together, which no reader sees."""
+    registry = Registry()
+    names = [f"{time}TimeMs" for time in ("RequestQueue", "Local", "Remote", "ResponseQueue", "ResponseSend", "Total")]
+    async with running(registry=registry) as plane, await plane.peer() as peer:
+        for number in range(1, 151):
+            assert await peer.ask(number) == (number, 0)
+            if number in (1, 100, 150):
+                for name in [*names, "RequestBytes"]:
+                    metric = registry.get(f"kafka.network:type=RequestMetrics,name={name},request=Heartbeat")
+                    assert metric.value == number
+    size = registry.get("kafka.network:type=RequestMetrics,name=RequestBytes,request=Heartbeat")
+    assert isinstance(size, Histogram)
+    assert (size.mean, size.maximum) == (len(frame(1)) - 4, len(frame(1)) - 4)
 
 
 @pytest.mark.parametrize(("length", "sends"), [(MAX_TOGETHER_BYTES // 2, [2, 2]), (MAX_TOGETHER_BYTES, [1, 1, 1, 1])])
