@@ -170,11 +170,11 @@ async def _last_named(topics: list[TopicProduceData]) -> tuple[_Named, bool]:
 
     Of a partition that is named again only the last batch counts, as in Apache's ``KafkaApis.handleProduceRequest``.
     """
+    named: _Named = {}
     if len(topics) == 1 and len(topics[0].partition_data) == 1:  # most requests, and the shortest
         topic, data = topics[0], topics[0].partition_data[0]
-        once = topic.name, topic.topic_id, {data.index: data}
-        return {topic.name or topic.topic_id: once}, is_transactional(data.records)
-    named: _Named = {}
+        named[topic.name or topic.topic_id] = topic.name, topic.topic_id, {data.index: data}
+        return named, is_transactional(data.records)
     transactional, slices = False, Slices(_SLICE_ELEMENTS, first=_SLICE_ELEMENTS)
     for topic in topics:
         _, _, partitions = named.setdefault(topic.name or topic.topic_id, (topic.name, topic.topic_id, {}))
