@@ -64,9 +64,14 @@ class ProducerEntry:
     epoch: int = NO_EPOCH
     coordinator_epoch: int = NO_EPOCH
     last_timestamp_ms: int = -1
+    """The max timestamp of the last batch, but no time in the future."""
     transaction_first_offset: int | None = None
     last_marker_offset: int = -1
     """Where a transaction of the producer last ended, -1 if its next one has another epoch. Not part of a snapshot."""
+    seen_ms: int = attrs.field(default=attrs.Factory(lambda self: self.last_timestamp_ms, takes_self=True), eq=False)
+    """When this broker appended the last batch, which may have old records. Not part of a snapshot: after a start it is
+    ``last_timestamp_ms``, which is always the sign of life in Kafka.
+    """
     batches: deque[BatchMetadata] = attrs.field(factory=lambda: deque(maxlen=RETAINED_BATCHES))
 
     def raise_epoch(self, epoch: int) -> None:
@@ -217,7 +222,7 @@ class ProducerStates:
             return
         entry = self._entry(header.producer_id)
         entry.raise_epoch(header.producer_epoch)
-        entry.last_timestamp_ms = now_ms
+        entry.last_timestamp_ms, entry.seen_ms = min(header.max_timestamp, now_ms), now_ms
         entry.batches.append(
             BatchMetadata(header.last_sequence, header.last_offset, header.last_offset_delta, header.max_timestamp)
         )
@@ -259,7 +264,7 @@ class ProducerStates:
         entry = self._entry(header.producer_id)
         entry.raise_epoch(header.producer_epoch)
         entry.coordinator_epoch = marker.coordinator_epoch
-        entry.last_timestamp_ms = now_ms
+        entry.last_timestamp_ms, entry.seen_ms = min(header.max_timestamp, now_ms), now_ms
         entry.last_marker_offset = header.last_offset
         first_offset = entry.transaction_first_offset
         if first_offset is None:
@@ -303,7 +308,7 @@ class ProducerStates:
         expired = [
             entry.producer_id
             for entry in self._entries.values()
-            if entry.transaction_first_offset is None and now_ms - entry.last_timestamp_ms >= expiration_ms
+            if entry.transaction_first_offset is None and now_ms - entry.seen_ms >= expiration_ms
         ]
         for producer_id in expired:
             del self._entries[producer_id]
@@ -325,7 +330,7 @@ class ProducerStates:
         """Whether the producer of the earliest open transaction has written nothing for ``max_age_ms``."""
         if not self._open:
             return False
-        return now_ms - self._entries[next(iter(self._open.values()))].last_timestamp_ms > max_age_ms
+        return now_ms - self._entries[next(iter(self._open.values()))].seen_ms > max_age_ms
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Return the offset at which a consumer with ``isolation.level=read_committed`` stops."""

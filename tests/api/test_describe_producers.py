@@ -16,14 +16,16 @@ from tests.support.talk import batch, produce
 
 
 async def test_describe_producers(broker: Connection, topic: str) -> None:
-    """KIP-664."""
-    await produce(broker, topic, batch(b"a", b"b", producer_id=77, producer_epoch=3, base_sequence=0))
+    """KIP-664. The time is that of the records, not that of the append (``ProducerAppendInfo.appendDataBatch``)."""
+    timestamp = 1_600_000_000_000
+    sent = batch(b"a", b"b", timestamp=timestamp, producer_id=77, producer_epoch=3, base_sequence=0)
+    await produce(broker, topic, sent)
     request = DescribeProducersRequest(topics=[TopicRequest(topic, [0, 4])])
     known, unknown = (await broker.request(request, 0)).topics[0].partitions
     (producer,) = known.active_producers
     assert (producer.producer_id, producer.producer_epoch, producer.last_sequence) == (77, 3, 1)
     assert (producer.coordinator_epoch, producer.current_txn_start_offset) == (-1, -1)
-    assert producer.last_timestamp > 1_600_000_000_000
+    assert producer.last_timestamp == timestamp
     assert (unknown.error_code, unknown.active_producers) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, [])
 
 

@@ -249,6 +249,22 @@ def test_replay_takes_the_log_as_it_is() -> None:
     assert completed.first_offset == 13
 
 
+def test_old_records_keep_their_producer() -> None:
+    """The timestamp in a snapshot is that of the records, as in Kafka. Kafka expires the producer by it, and so forgets
+    which batches it has just acknowledged.
+    """
+    states = ProducerStates()
+    states.append(batch(0, timestamp=5), now_ms=1000)
+    states.append(batch(0, timestamp=2000, producer_id=8), now_ms=1000)
+    states.append_marker(marker_batch(1, producer_id=9), EndTransactionMarker(True, 0), now_ms=1000)
+    assert [entry.last_timestamp_ms for entry in states.entries()] == [5, 1000, 0]
+    assert states.expire(1000 + EXPIRATION_MS - 1, EXPIRATION_MS) == 0
+    started = ProducerStates(decode_snapshot(encode_snapshot(states.entries())))
+    assert [entry.last_timestamp_ms for entry in started.entries()] == [5, 1000, 0]
+    assert started.expire(999 + EXPIRATION_MS, EXPIRATION_MS) == 2
+    assert states.expire(1000 + EXPIRATION_MS, EXPIRATION_MS) == 3
+
+
 @attrs.define
 class Sent:
     """A batch in the model."""
@@ -355,6 +371,7 @@ class ProducerMachine(RuleBasedStateMachine):
             return
         epoch = self.epochs[producer_id] + bump
         header = marker_batch(self.end_offset, epoch=epoch, producer_id=producer_id)
+        header = header._replace(max_timestamp=self.now_ms)
         marker = EndTransactionMarker(committed, 0)
         self.states.check_marker(producer_id, epoch, marker)
         completed = self.states.append_marker(header, marker, self.now_ms)
