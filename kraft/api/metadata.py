@@ -5,6 +5,7 @@ Versions 0 to 13.
 | version | change |
 |---|---|
 | 0 | an empty list requests all topics; from 1 on null does |
+| 1 | all replicas; version 0 has only those on the brokers of the response, and REPLICA_NOT_AVAILABLE if one is not |
 | 4 | a request creates topics only if the client allows it |
 | 5 | the offline replicas |
 | 6 | LISTENER_NOT_FOUND for a leader without the listener of the request; before, LEADER_NOT_AVAILABLE |
@@ -69,6 +70,7 @@ _SLICE_NAMES = 1_000
 CREATION_WAIT_S = 0.2
 """Not a Kafka setting. The wait for the decision of this broker's controller. Apache Kafka has no limit."""
 NULL_MEANS_ALL_VERSION = 1
+ALL_REPLICAS_VERSION = 1
 BY_ID_VERSION = 12
 LISTENER_NOT_FOUND_VERSION = 6
 
@@ -201,15 +203,13 @@ def _partition(index: int, state: Partition, version: int, alive: AliveBrokers) 
     error = alive.leader_error(state)
     if error is ErrorCode.LISTENER_NOT_FOUND and version < LISTENER_NOT_FOUND_VERSION:
         error = ErrorCode.LEADER_NOT_AVAILABLE
-    return MetadataResponsePartition(
-        error,
-        index,
-        state.leader if error is ErrorCode.NONE else NO_LEADER,
-        state.leader_epoch,
-        list(state.replicas),
-        list(state.isr),
-        alive.offline(state),
-    )
+    leader = state.leader if error is ErrorCode.NONE else NO_LEADER
+    replicas, isr = list(state.replicas), list(state.isr)
+    if version < ALL_REPLICAS_VERSION:
+        replicas, isr = [[each for each in ids if each in alive.ids] for ids in (replicas, isr)]
+        is_short = len(replicas) < len(state.replicas) or len(isr) < len(state.isr)
+        error = ErrorCode.REPLICA_NOT_AVAILABLE if is_short and error is ErrorCode.NONE else error
+    return MetadataResponsePartition(error, index, leader, state.leader_epoch, replicas, isr, alive.offline(state))
 
 
 def error(message: MetadataRequest, version: int, code: ErrorCode, text: str | None = None) -> MetadataResponse:
