@@ -64,13 +64,14 @@ class ProducerEntry:
     epoch: int = NO_EPOCH
     coordinator_epoch: int = NO_EPOCH
     last_timestamp_ms: int = -1
-    """The max timestamp of the last batch, but no time in the future."""
+    """The max timestamp of the last batch."""
     transaction_first_offset: int | None = None
     last_marker_offset: int = -1
     """Where a transaction of the producer last ended, -1 if its next one has another epoch. Not part of a snapshot."""
     seen_ms: int = attrs.field(default=attrs.Factory(lambda self: self.last_timestamp_ms, takes_self=True), eq=False)
-    """When this broker appended the last batch, which may have old records. Not part of a snapshot: after a start it is
-    ``last_timestamp_ms``, which is always the sign of life in Kafka.
+    """When this broker appended the last batch, which may have old records: expirations count from here. Not part of a
+    snapshot. After a marker, a truncation or a start it is ``last_timestamp_ms``, from which Kafka always counts, or
+    the present time if that is earlier.
     """
     batches: deque[BatchMetadata] = attrs.field(factory=lambda: deque(maxlen=RETAINED_BATCHES))
 
@@ -222,7 +223,7 @@ class ProducerStates:
             return
         entry = self._entry(header.producer_id)
         entry.raise_epoch(header.producer_epoch)
-        entry.last_timestamp_ms, entry.seen_ms = min(header.max_timestamp, now_ms), now_ms
+        entry.last_timestamp_ms, entry.seen_ms = header.max_timestamp, now_ms
         entry.batches.append(
             BatchMetadata(header.last_sequence, header.last_offset, header.last_offset_delta, header.max_timestamp)
         )
@@ -264,7 +265,7 @@ class ProducerStates:
         entry = self._entry(header.producer_id)
         entry.raise_epoch(header.producer_epoch)
         entry.coordinator_epoch = marker.coordinator_epoch
-        entry.last_timestamp_ms, entry.seen_ms = min(header.max_timestamp, now_ms), now_ms
+        entry.last_timestamp_ms, entry.seen_ms = header.max_timestamp, now_ms
         entry.last_marker_offset = header.last_offset
         first_offset = entry.transaction_first_offset
         if first_offset is None:
@@ -292,16 +293,23 @@ class ProducerStates:
     ) -> CompletedTransaction | None:
         """Record a batch that is already in the log. ``marker`` is that of a control batch, if it has one.
 
-        The producer's last activity is the max timestamp of the batch, or now if that timestamp lies in the future.
+        The producer was seen at the max timestamp of the batch, or now if that timestamp lies in the future.
         """
         if header.producer_id == NO_PRODUCER_ID:
             return None
-        alive_ms = min(header.max_timestamp, now_ms)
+        seen_ms = min(header.max_timestamp, now_ms)
         if marker is not None:
-            return self.append_marker(header, marker, alive_ms)
+            return self.append_marker(header, marker, seen_ms)
         if not header.is_control:
-            self.append(header, alive_ms)
+            self.append(header, seen_ms)
         return None
+
+    def recovered(self, now_ms: int) -> None:
+        """Note the time at which these producers were read from a snapshot. A timestamp in the future must not keep one
+        for ever.
+        """
+        for entry in self._entries.values():
+            entry.seen_ms = min(entry.last_timestamp_ms, now_ms)
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Remove producers idle for ``producer.id.expiration.ms``, unless in a transaction. Return how many."""
@@ -327,10 +335,13 @@ class ProducerStates:
         return next(iter(self._unstable), None)
 
     def has_late_transaction(self, now_ms: int, max_age_ms: int) -> bool:
-        """Whether the producer of the earliest open transaction has written nothing for ``max_age_ms``."""
+        """Whether the producer of the earliest open transaction has written nothing for ``max_age_ms``. False if its
+        records have no timestamp, as in Kafka.
+        """
         if not self._open:
             return False
-        return now_ms - self._entries[next(iter(self._open.values()))].seen_ms > max_age_ms
+        seen_ms = self._entries[next(iter(self._open.values()))].seen_ms
+        return seen_ms > 0 and now_ms - seen_ms > max_age_ms
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Return the offset at which a consumer with ``isolation.level=read_committed`` stops."""

@@ -60,7 +60,7 @@ class DescribedTransaction:
 
 @attrs.frozen
 class OpenTransaction:
-    """A transaction that is open in a partition. ``last_timestamp_ms`` is the time of its last batch."""
+    """A transaction that is open in a partition. ``last_timestamp_ms`` is the largest of its producer's last batch."""
 
     topic: str
     partition: int

@@ -42,8 +42,8 @@ class Registry:
     _updates: list[Callable[[], None]] = attrs.field(factory=list, init=False)
 
     def before_reading(self, update: Callable[[], None]) -> None:
-        """Call ``update`` before each ``get`` and each iteration. The owner of metrics that are updated for many events
-        at once updates them there.
+        """Call ``update`` before each ``get`` and each iteration. For an owner that collects events, and updates its
+        metrics for many of them at once.
         """
         self._updates.append(update)
 

@@ -54,6 +54,7 @@ class ProducerSnapshots:
         """
         first = segments[0].base_offset
         states, offset = self._load(first, end_offset)
+        states.recovered(now_ms)
         self._newest = offset
         for segment, position, header in segments.batches_from(max(offset, first)):
             if header.producer_id == NO_PRODUCER_ID:

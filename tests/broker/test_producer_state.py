@@ -242,7 +242,7 @@ def test_replay_takes_the_log_as_it_is() -> None:
     states.replay(marker_batch(12), now_ms=9)
     (entry,) = states.entries()
     assert [appended.last_sequence for appended in entry.batches] == [6, 51]
-    assert entry.last_timestamp_ms == 9, "a timestamp in the future must not keep a producer for ever"
+    assert (entry.last_timestamp_ms, entry.seen_ms) == (40, 9), "a timestamp in the future keeps no producer for ever"
     states.replay(batch(52, base_offset=13, timestamp=9, transactional=True), now_ms=9)
     completed = states.replay(marker_batch(14), now_ms=9, marker=EndTransactionMarker(False, 1))
     assert completed is not None
@@ -250,19 +250,21 @@ def test_replay_takes_the_log_as_it_is() -> None:
 
 
 def test_old_records_keep_their_producer() -> None:
-    """The timestamp in a snapshot is that of the records, as in Kafka. Kafka expires the producer by it, and so forgets
-    which batches it has just acknowledged.
+    """A snapshot has the timestamp of the records, as in Kafka (``ProducerStateEntry``). Kafka expires the producer by
+    it, and so forgets which batches it has just acknowledged.
     """
     states = ProducerStates()
     states.append(batch(0, timestamp=5), now_ms=1000)
     states.append(batch(0, timestamp=2000, producer_id=8), now_ms=1000)
-    states.append_marker(marker_batch(1, producer_id=9), EndTransactionMarker(True, 0), now_ms=1000)
-    assert [entry.last_timestamp_ms for entry in states.entries()] == [5, 1000, 0]
-    assert states.expire(1000 + EXPIRATION_MS - 1, EXPIRATION_MS) == 0
+    states.replay(marker_batch(1, producer_id=9), 1000, EndTransactionMarker(True, 0))
+    assert [entry.last_timestamp_ms for entry in states.entries()] == [5, 2000, 0]
     started = ProducerStates(decode_snapshot(encode_snapshot(states.entries())))
-    assert [entry.last_timestamp_ms for entry in started.entries()] == [5, 1000, 0]
-    assert started.expire(999 + EXPIRATION_MS, EXPIRATION_MS) == 2
-    assert states.expire(1000 + EXPIRATION_MS, EXPIRATION_MS) == 3
+    started.recovered(now_ms=1001)
+    assert [entry.last_timestamp_ms for entry in started.entries()] == [5, 2000, 0]
+    assert [entry.seen_ms for entry in started.entries()] == [5, 1001, 0]
+    assert states.expire(999 + EXPIRATION_MS, EXPIRATION_MS) == 1  # the marker
+    assert started.expire(1000 + EXPIRATION_MS, EXPIRATION_MS) == 2
+    assert (states.expire(1000 + EXPIRATION_MS, EXPIRATION_MS), len(states)) == (2, 0)
 
 
 @attrs.define

@@ -307,13 +307,19 @@ async def test_requests_beyond_the_queue_wait_in_their_connections() -> None:
     assert handled == [0, 1, 2, 3]
 
 
-async def test_an_idle_connection_keeps_no_request_in_memory() -> None:
+@pytest.mark.parametrize("is_parked", [False, True])
+async def test_an_idle_connection_keeps_no_request_in_memory(is_parked: bool) -> None:
     """A request may have 100 MiB. Neither its connection nor its handler may keep it until the next one."""
     received: list[weakref.ref[Request]] = []
 
     async def handle(request: Request) -> Reply:
         received.append(weakref.ref(request))
-        return HeartbeatResponse()
+
+        async def wait() -> HeartbeatResponse:
+            assert request.supported
+            return HeartbeatResponse()
+
+        return Parked(wait) if is_parked else HeartbeatResponse()
 
     async with running(handle) as plane, await plane.peer() as peer:
         assert await peer.ask(1) == (1, 0)
