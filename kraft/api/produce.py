@@ -8,7 +8,7 @@ higher minimum as a sign that the broker cannot read compressed batches.
 | 3 | transactional id; magic 2 only |
 | 5 | log start offset in the response |
 | 7 | zstd allowed |
-| 8 | errors of single batches, with a message |
+| 8 | the records for which a batch is refused, with messages (KIP-467) |
 | 9 | flexible |
 | 10 | the current leader in the response |
 | 13 | topics by id |

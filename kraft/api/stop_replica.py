@@ -4,8 +4,7 @@ Versions 3 and 4. Version 3 decides for each partition, and names its leader epo
 (KIP-866). Controllers with ``inter.broker.protocol.version`` below 2.6 send earlier versions.
 
 A stale epoch of the controller or of this broker refuses the whole request. A partition with a newer leader epoch than
-the request has gets FENCED_LEADER_EPOCH. A deletion of the topic has no leader epoch (-2),
-and is never fenced.
+the request has gets FENCED_LEADER_EPOCH. A deletion of the topic has no leader epoch (-2), and is never fenced.
 """
 
 from __future__ import annotations

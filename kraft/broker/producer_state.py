@@ -336,12 +336,12 @@ class ProducerStates:
 
     def has_late_transaction(self, now_ms: int, max_age_ms: int) -> bool:
         """Whether the producer of the earliest open transaction has written nothing for ``max_age_ms``. False if its
-        records have no timestamp, as in Kafka.
+        last batch has no timestamp, as in Kafka.
         """
         if not self._open:
             return False
-        seen_ms = self._entries[next(iter(self._open.values()))].seen_ms
-        return seen_ms > 0 and now_ms - seen_ms > max_age_ms
+        entry = self._entries[next(iter(self._open.values()))]
+        return entry.last_timestamp_ms > 0 and now_ms - entry.seen_ms > max_age_ms
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Return the offset at which a consumer with ``isolation.level=read_committed`` stops."""

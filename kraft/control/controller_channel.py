@@ -118,8 +118,8 @@ class ControllerChannel:
     ) -> Any:
         """Send ``message`` to the active controller and return its response.
 
-        The version is ``version``, or the newest that both sides know. If another node is the
-        leader, the channel sends ``envelope``, if given, instead of ``message``, and returns the response to it.
+        The version is ``version``, or the newest that both sides know. If another node is the leader, the channel sends
+        ``envelope``, if given, instead of ``message``, and returns the response to it.
 
         Raises KafkaError REQUEST_TIMED_OUT after ``timeout_ms`` (the request may still be carried out),
         UNSUPPORTED_VERSION if the controller does not know the version, UNKNOWN_SERVER_ERROR if it could not decide.

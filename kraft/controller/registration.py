@@ -71,7 +71,7 @@ def _refused(code: ErrorCode, records: Iterable[Any] = ()) -> Decision:
 
 
 def _is_in_sync(context: Context, broker: Broker) -> bool:
-    """Whether a broker leads, or is one of several members of an ISR. A fenced broker has left both before."""
+    """Whether a broker may lead, or be one of several members of an ISR. A fenced broker has left both before."""
     return not broker.fenced or broker.id in context.transitions
 
 

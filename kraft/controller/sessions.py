@@ -1,7 +1,7 @@
 """The sessions of brokers, renewed by heartbeats.
 
-Sessions are the controller's only state outside of the log. They end with the controller, and a new one gives every
-unfenced broker a full session. Times are seconds on the caller's clock.
+Sessions are not in the log. They end with the controller, and a new one gives every unfenced broker a full session.
+Times are seconds on the caller's clock.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Session:
     metadata_offset: int
     fenced: bool
     shutdown_offset: int | None = None
-    """The end offset of the records that moved its leaderships away, once it is in controlled shutdown."""
+    """The offset of the last record that moved its leaderships away, once it is in controlled shutdown."""
 
 
 class Sessions:

@@ -168,7 +168,7 @@ class Groups:
     async def offsets_deleted(self, image: Image) -> None:
         """Wait until no offsets are left of a deleted topic whose name a topic of ``image`` has.
 
-        Records of offsets have no topic ids, so a commit for the new topic would be deleted, too.
+        Offsets are deleted by the topic's name, so a commit for the new topic would be deleted, too.
         """
         while any(image.topic(name) is not None for name in self._deleted):
             await self._deleted_changed.wait()

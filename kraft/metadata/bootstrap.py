@@ -45,7 +45,7 @@ def bootstrap_checkpoint(level: int, features: Iterable[tuple[str, int]] = ()) -
 def read_bootstrap(data: bytes) -> tuple[Any, ...]:
     """Return the metadata records of a ``bootstrap.checkpoint``, ours or Apache Kafka's.
 
-    Raises MetadataError if the file is corrupt or cut off.
+    Raises MetadataError if the file is corrupt, or cut off inside a batch. The footer may be missing.
     """
     records: list[Any] = []
     try:

@@ -52,8 +52,8 @@ def check_keys(resource: Any) -> None:
 def check_values(
     kind: int, before: Mapping[str, str], after: Mapping[str, str], asked: Set[str], broker_values: Mapping[str, str]
 ) -> None:
-    """Refuse values that the resource may not have. ``broker_values`` are the defaults of topics and
-    limit groups.
+    """Refuse values that the resource may not have. ``broker_values`` are the defaults of topics, and limit the values
+    of groups.
 
     A topic may carry keys that only another version knows; a request that sets such a key is refused.
 

@@ -15,7 +15,6 @@ from itertools import accumulate
 
 Clock = Callable[[], float]
 
-_MINUTE_S = 60.0
 _SHORTEST_WINDOW_S = 1.0
 _EXACT_BELOW = 16
 _BUCKETS = 384
@@ -49,40 +48,16 @@ class Counter:
 
 
 class Meter:
-    """A number of events (``meter.count += n``), and their rate per second."""
+    """A number of events (``meter.count += n``). It only rises, and a reader computes its rate."""
 
-    __slots__ = ("_clock", "_one_minute_rate", "_read_at", "_read_count", "_started_at", "count")
+    __slots__ = ("count",)
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self.count = 0
-        self._started_at = clock()
-        self._read_at = self._started_at
-        self._read_count = 0
-        self._one_minute_rate = 0.0
 
     @property
     def value(self) -> float:
         return self.count
-
-    @property
-    def mean_rate(self) -> float:
-        """Events per second since the meter was made."""
-        elapsed_s = self._clock() - self._started_at
-        return self.count / elapsed_s if elapsed_s > 0 else 0.0
-
-    @property
-    def one_minute_rate(self) -> float:
-        """Events per second, exponentially weighted: after a minute an event counts 1/e."""
-        now = self._clock()
-        elapsed_s = now - self._read_at
-        if elapsed_s >= _SHORTEST_WINDOW_S:
-            rate = (self.count - self._read_count) / elapsed_s
-            weight = 1.0 - math.exp(-elapsed_s / _MINUTE_S)
-            first = self._read_at == self._started_at
-            self._one_minute_rate = rate if first else self._one_minute_rate + weight * (rate - self._one_minute_rate)
-            self._read_at, self._read_count = now, self.count
-        return self._one_minute_rate
 
 
 class Histogram:

@@ -59,7 +59,7 @@ class Registry:
         return self._find(_key(group, type, name, tags), Counter, Counter)
 
     def meter(self, group: str, type: str, name: str, /, **tags: str) -> Meter:
-        return self._find(_key(group, type, name, tags), Meter, lambda: Meter(self.clock))
+        return self._find(_key(group, type, name, tags), Meter, Meter)
 
     def histogram(self, group: str, type: str, name: str, *, scale: float = 1.0, **tags: str) -> Histogram:
         return self._find(_key(group, type, name, tags), Histogram, lambda: Histogram(scale))

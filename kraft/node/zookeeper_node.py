@@ -18,7 +18,6 @@ listener as to the others. A broker that is the controller sends its requests to
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import Mapping
 
 import attrs
@@ -35,7 +34,7 @@ from kraft.config.broker import NodeConfig
 from kraft.config.listeners import Endpoint
 from kraft.config.throttle_settings import LEADER_RATE, MOVE_RATE
 from kraft.config.topic import log_config
-from kraft.control.controller_channel import DEFAULT_TIMEOUT_MS, ControllerChannel
+from kraft.control.controller_channel import ControllerChannel
 from kraft.coordination.auto_topic_creation import AutoTopicCreation
 from kraft.coordination.lazy_coordinators import LazyCoordinators
 from kraft.coordination.producer_ids import ProducerIds
@@ -76,8 +75,6 @@ from kraft.zookeeper.controller_driver import LegacyControllerDriver
 from kraft.zookeeper.session import OperationFailed, SessionLost, ZooKeeperUnavailable
 from kraft.zookeeper.znodes.brokers import BrokerRegistration
 from kraft.zookeeper.znodes.fields import MalformedZnode
-
-logger = logging.getLogger("kraft.node")
 
 EXPLAINED = (CannotJoin, MalformedZnode, OperationFailed, SessionLost, ZooKeeperUnavailable)
 """Errors of a start that are one line for an operator."""
@@ -267,7 +264,7 @@ class ZooKeeperNode:
         address = self._address(replicas)
         channel = ControllerChannel(commands, address.for_requests, None, connect=address.connect)
         # The controller responds to CreateTopics once each partition has a leader, and to later requests after that.
-        channel_of_creations = channel.separate(attempt_timeout_ms=DEFAULT_TIMEOUT_MS)
+        channel_of_creations = channel.separate()
         producer_ids = ProducerIds(channel, replicas)
         slots = config.network.max_incremental_fetch_session_cache_slots
         move_throttle = replication_throttle(config, replicas, MOVE_RATE)

@@ -1,6 +1,7 @@
 """The metrics of the quorum: ``kafka.server:type=raft-metrics`` (KIP-595), and counts of transitions and verdicts.
 
-The quorum calls ``note`` with the effects of every step. Gauges read the other values from the quorum on request.
+The node subscribes ``note`` to the trace, which has the effects of every step (CoreStepped). Gauges read the other
+values from the quorum on request.
 """
 
 from __future__ import annotations

@@ -254,7 +254,8 @@ TRANSITIONS: Mapping[tuple[type[State], type[State]], str] = {
     (
         Prospective,
         Follower,
-    ): "no majority granted its pre-votes, and its leader has not resigned; or a peer named the leader",
+    ): "no majority granted its pre-votes, and its leader has not resigned; or a peer named the leader, "
+    "or the leader sent BeginQuorumEpoch or EndQuorumEpoch",
     (Prospective, Unattached): "no majority granted its pre-votes; or a newer epoch",
     (Candidate, Leader): "a majority granted its votes",
     (Candidate, Prospective): "the candidate lost the election",
@@ -267,7 +268,8 @@ TRANSITIONS: Mapping[tuple[type[State], type[State]], str] = {
     (Leader, Unattached): "a newer epoch",
     (Leader, Follower): "a newer epoch with a leader",
     (Follower, Prospective): "the leader sent no usable response within the fetch timeout, or resigned",
-    (Follower, Unattached): "a newer epoch, or the leader of an observer sent no response within the fetch timeout",
+    (Follower, Unattached): "a newer epoch, or the leader of an observer, or of a voter that is shutting down, "
+    "sent no response within the fetch timeout",
     (Follower, Follower): "a newer epoch with a leader",
     (Resigned, Unattached): "the election timeout expired, or a newer epoch",
     (Resigned, Follower): "a newer epoch with a leader",

@@ -57,7 +57,7 @@ class RefusedRecords(KafkaError):
         self.indexes = indexes
 
 
-def check_produced(records: Buffer, rules: ProduceRules, *, produce_version: int, now_ms: int) -> BatchHeader:
+def check_produced(records: Buffer, rules: ProduceRules, *, produce_version: int) -> BatchHeader:
     """Check the records of one partition from a producer. Return the header of their one batch, or raise KafkaError.
 
     INVALID_RECORD: no batch or more than one, an old magic (Produce from version 3 on carries magic 2 only), offsets

@@ -74,7 +74,7 @@ def append_produced(
     rules = rules_of(partition)
     assert not isinstance(records, FileSlice), "what was received is in memory"
     buffer = b"" if records is None else records
-    header = check_produced(buffer, rules, produce_version=produce_version, now_ms=now_ms)
+    header = check_produced(buffer, rules, produce_version=produce_version)
     duplicate = _duplicate(partition, header)
     if duplicate is not None:
         return duplicate

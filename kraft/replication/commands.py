@@ -83,7 +83,7 @@ class Coordinators(Protocol):
 
 @attrs.define(eq=False)
 class ControllerCommands:
-    """Applies the requests of the controller while ``run`` runs, and knows which broker it is.
+    """Applies the requests of the controller while ``run`` runs, and knows which broker is the controller.
 
     ``topic_configs`` reads the settings of topics, which no request has.
     """

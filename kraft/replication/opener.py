@@ -100,7 +100,7 @@ class Opener:
         return partial(_with_topic_id, opening, topic.id)
 
     def prefer(self, where: TopicPartition, directory: LogDirectory) -> None:
-        """Create a partition that this broker may get in ``directory``. Too many wishes are forgotten."""
+        """Create a partition that this broker may get in ``directory``. Beyond MAX_PREFERRED they are forgotten."""
         if len(self._preferred) < MAX_PREFERRED:
             self._preferred[where] = directory
 

@@ -95,7 +95,7 @@ class Replicas:
     is_commanded: bool = False
     """Whether a ZooKeeper-era controller commands the roles, and the image may lack topics."""
     interrupted_moves: Mapping[TopicPartition, LogDirectory] = attrs.Factory(dict)
-    """Where the replicas were on their way to when the broker stopped."""
+    """The directories to which replicas were being moved when the broker stopped."""
     unreported: dict[HostedPartition, None] = attrs.Factory(dict)
     """The replicas whose directory the controller does not have, in the order of the reports."""
     directory_noted: trio.Event = attrs.Factory(trio.Event)

@@ -27,9 +27,9 @@ class Plane:
     the listeners that it names. ``queue_capacity`` is in requests (``queued.max.requests``). ``request_bytes`` is the
     memory for large requests (``queued.max.request.bytes``), and ``request_elements`` the elements that they may have
     together once they are decoded; -1 is no limit. ``unsent_bytes`` is the memory for large responses that their peers
-    do not read. ``handlers`` is the number of
-    requests that are handled at the same time (``num.io.threads``). ``metric_prefix`` precedes the metric names, as in
-    Kafka: empty for the data plane, ``ControlPlane`` for the control plane.
+    do not read. ``handlers`` is the number of requests that are handled at the same time (``num.io.threads``).
+    ``metric_prefix`` precedes the metric names, as in Kafka: empty for the data plane, ``ControlPlane`` for the control
+    plane.
     """
 
     name: str

@@ -58,7 +58,9 @@ _max_timestamp_of = attrgetter("max_timestamp")
 
 
 class AppendInfo(NamedTuple):
-    """The offsets of an append. ``log_append_time_ms`` is -1 unless ``message.timestamp.type`` is LogAppendTime."""
+    """The offsets of an append. ``log_append_time_ms`` is -1 unless ``message.timestamp.type`` is LogAppendTime. Of a
+    duplicate it is the largest timestamp, as in Kafka.
+    """
 
     base_offset: int
     last_offset: int

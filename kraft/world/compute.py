@@ -20,8 +20,9 @@ LET_GO_S: Final = 0.000_2
 """Long enough for the operating system to wake the thread that waits for the lock."""
 
 _DISK_THREADS: Final = 40
-"""As many as Trio's default, which name lookups have for themselves: those of a resolver that hangs do not end when
-their callers give up, and votes must not wait for them."""
+"""As many as Trio's default. Name lookups keep Trio's own threads: a lookup at a resolver that hangs does not end when
+its caller gives up, and a vote must not wait for it.
+"""
 
 _limiter: Final = trio.lowlevel.RunVar[trio.CapacityLimiter]("kraft.world.compute")
 _disk_limiter: Final = trio.lowlevel.RunVar[trio.CapacityLimiter]("kraft.world.in_thread")

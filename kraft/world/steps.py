@@ -36,8 +36,7 @@ class LongStep:
     """A step that was seen at least twice. ``what`` describes its task.
 
     ``cpu_s`` is the CPU time of the event loop's thread meanwhile. The rest of ``held_s`` went to a disk, to other
-    threads or to other processes. ``collections`` is the number of full collections of
-    garbage.
+    threads or to other processes. ``collections`` is the number of full collections of garbage.
     """
 
     what: Any

@@ -63,7 +63,9 @@ class World:
     dial: Dial = dial_by_tcp
     in_thread: InThread = in_thread
     compute: InThread = compute
-    """Calls a function that computes its result and does nothing else. At most a few run at a time."""
+    """Calls a function that computes its result and does nothing else. One core stays free: with more than one, fewer
+    run at a time than there are cores.
+    """
     let_go: Callable[[], None] = let_go
     """Lets other threads run. Only worker threads call it."""
     sync: Callable[[Syncable], None] = sync_now

@@ -244,7 +244,7 @@ class TestLoading:
 
     async def test_a_deleted_topic_with_many_offsets_does_not_delay_the_metadata(self, tmp_path: Path) -> None:
         """Heartbeats, elections of partitions and responses wait for the metadata. A new topic of the name waits for
-        the deletion, because offsets have no topic id.
+        the deletion, because the deletion goes by the name.
         """
         async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
             write_commits(desk, 20_000)

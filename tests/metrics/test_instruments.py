@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kraft.metrics import Gauge, Histogram, IdleMeter, Meter
+from kraft.metrics import Gauge, Histogram, IdleMeter
 
 
 @attrs.define
@@ -51,18 +51,6 @@ def test_a_histogram_takes_any_number() -> None:
     assert histogram.percentile(1.0) == 0.0
     histogram.record(2**80)
     assert histogram.percentile(1.0) <= histogram.maximum == 2**80 * 0.001
-
-
-def test_rates_of_a_meter() -> None:
-    clock = Clock()
-    meter = Meter(clock)
-    assert (meter.mean_rate, meter.one_minute_rate) == (0.0, 0.0)
-    meter.count += 100
-    clock.now += 10
-    assert (meter.mean_rate, meter.one_minute_rate) == (10.0, 10.0)
-    clock.now += 60
-    assert meter.one_minute_rate == pytest.approx(10 / math.e)
-    assert meter.one_minute_rate == pytest.approx(10 / math.e)
 
 
 def test_an_idle_meter_is_the_share_since_the_last_reading() -> None:

@@ -38,7 +38,7 @@ BATCH = encode_batch(RECORDS)
 
 
 def check(batch: bytes, rules: ProduceRules = RULES, produce_version: int = 9) -> Any:
-    return check_produced(batch, rules, produce_version=produce_version, now_ms=NOW)
+    return check_produced(batch, rules, produce_version=produce_version)
 
 
 def check_records(batch: bytes, header: BatchHeader, rules: ProduceRules, *, now_ms: int, max_bytes: int) -> None:

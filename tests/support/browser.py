@@ -121,11 +121,6 @@ def screenshot(page: Path, picture: Path, *, width: int = 1280, height: int = 30
     _run(*_scheme(dark), size, f"--screenshot={picture.resolve()}", page.resolve().as_uri())
 
 
-def print_page(page: Path, document: Path) -> None:
-    """Write the page as it is printed, a PDF."""
-    _run("--no-pdf-header-footer", f"--print-to-pdf={document.resolve()}", page.resolve().as_uri())
-
-
 def _scheme(dark: bool) -> list[str]:
     return [f"--blink-settings=preferredColorScheme={0 if dark else 1}"]
 

@@ -52,7 +52,7 @@ class Acquired(NamedTuple):
 
 @attrs.frozen
 class Acquisition:
-    """A member's wish for records of the batches that its Fetch read, from ``fetch_offset`` on.
+    """A member's request for records of the batches that its Fetch read, from ``fetch_offset`` on.
 
     ``batches`` are their first and last offsets. ``aborted`` are those of the batches of aborted transactions, which a
     group with read_committed does not see. ``keeps_limit`` never takes more than ``max_records`` (KIP-1206). Otherwise

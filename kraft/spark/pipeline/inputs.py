@@ -17,7 +17,6 @@ from kraft.spark.pipeline.store import StoreError
 from kraft.storage.meta_properties import META_PROPERTIES, read_properties
 from kraft.wire.internal_topics import CLUSTER_METADATA_PARTITION
 
-REQUEST_LOG_TOPIC = "__kraft_request_log"
 REQUEST_LOG_FILES = "requests-*.jsonl"
 """The complete files of a request log. An open one has another suffix."""
 _REQUEST_LOG_PREFIX, _SUFFIXES = "requests-", (".jsonl", ".jsonl.open")

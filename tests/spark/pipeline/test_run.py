@@ -31,7 +31,7 @@ from kraft.metadata.image import ResourceType
 from kraft.spark import session
 from kraft.spark.pipeline.batches import ANSWERS, Pipeline
 from kraft.spark.pipeline.delta_store import DeltaStore
-from kraft.spark.pipeline.inputs import REQUEST_LOG_TOPIC, file_stream, log_directories, stream_options
+from kraft.spark.pipeline.inputs import file_stream, log_directories, stream_options
 from kraft.spark.pipeline.report import cluster_report
 from kraft.spark.pipeline.run import query_name
 from kraft.spark.pipeline.store import ParquetStore, StoreError, TableStore
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 
 LIMIT_S = 60.0
+REQUEST_LOG_TOPIC = "__kraft_request_log"
 
 
 @attrs.frozen

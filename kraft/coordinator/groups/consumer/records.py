@@ -36,8 +36,6 @@ from kraft.messages.consumer_group_target_assignment_metadata_key import Consume
 from kraft.messages.consumer_group_target_assignment_metadata_value import ConsumerGroupTargetAssignmentMetadataValue
 from kraft.metadata.steps import Steps, in_order
 
-_NO_EPOCH = -1
-
 #: The class of the key and of the value, by the key's version.
 KINDS: dict[int, tuple[type[Any], type[Any]]] = {
     3: (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),

@@ -229,11 +229,6 @@ def _unfenced(group: ShareGroup, message: Any, max_size: int) -> ShareMember:
     return group.members.get(message.member_id) or ShareMember(message.member_id)
 
 
-def _remaining(topics: Any, without: Any) -> Any:
-    """Forget that partitions are initialized."""
-    yield from ()
-
-
 def _combined(topics: Any, more: Any) -> dict[Any, StateTopic]:
     """Replace what was initialized before."""
     return dict(more)
