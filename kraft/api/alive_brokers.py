@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
 import attrs
 
 from kraft.messages.metadata_response import MetadataResponseBroker
 from kraft.metadata.image import Image
 from kraft.metadata.partitions import Partition
 from kraft.wire.errors import ErrorCode
+
+NodeEndpoint = TypeVar("NodeEndpoint")
 
 
 def alive_brokers(image: Image, listener: str) -> list[MetadataResponseBroker]:
@@ -18,6 +23,19 @@ def alive_brokers(image: Image, listener: str) -> list[MetadataResponseBroker]:
         endpoint = registered.endpoint(listener)
         if not registered.fenced and endpoint is not None:
             found.append(MetadataResponseBroker(broker_id, endpoint.host, endpoint.port, registered.rack))
+    return found
+
+
+def node_endpoints(
+    image: Image, listener: str, leaders: Iterable[int], make: Callable[[int, str, int, str | None], NodeEndpoint]
+) -> list[NodeEndpoint]:
+    """Return ``make(id, host, port, rack)`` for each of ``leaders`` that is alive and has the listener (KIP-951)."""
+    found = []
+    for leader in leaders:
+        registered = image.brokers.get(leader)
+        endpoint = None if registered is None or registered.fenced else registered.endpoint(listener)
+        if registered is not None and endpoint is not None:
+            found.append(make(leader, endpoint.host, endpoint.port, registered.rack))
     return found
 
 

@@ -14,7 +14,7 @@ import trio
 from kraft.api.context import BrokerContext
 from kraft.api.partitions import answered
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest
+from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kraft.messages.delete_records_response import (
     DeleteRecordsPartitionResult,
     DeleteRecordsResponse,
@@ -40,12 +40,13 @@ logger = logging.getLogger("kraft.replicas")
 HIGH_WATERMARK = -1
 NO_LOW_WATERMARK = -1
 _SLICE_PARTITIONS = 100
+_SLICE_NAMES = 2_000
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: DeleteRecordsRequest) -> Reply:
     following: list[tuple[DeleteRecordsPartitionResult, HostedPartition]] = []
     topics = await answered(
-        message.topics,
+        await _last_named(message.topics),
         lambda topic, answers: DeleteRecordsTopicResult(name=topic.name, partitions=answers),
         lambda topic, wanted: _one(broker, topic.name, wanted, following),
         every=_SLICE_PARTITIONS,
@@ -67,6 +68,21 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteReco
 
 
 at_zk_broker = at_broker
+
+
+async def _last_named(topics: list[DeleteRecordsTopic]) -> list[DeleteRecordsTopic]:
+    """Return each topic and each partition once. Of a partition that is named again only the last offset counts, as in
+    Apache's ``KafkaApis.handleDeleteRecordsRequest``.
+    """
+    named: dict[str, dict[int, DeleteRecordsPartition]] = {}
+    slices = Slices(_SLICE_NAMES)
+    for topic in topics:
+        await slices.spend()
+        partitions = named.setdefault(topic.name, {})
+        for each in topic.partitions:
+            await slices.spend()
+            partitions[each.partition_index] = each
+    return [DeleteRecordsTopic(name, list(partitions.values())) for name, partitions in named.items()]
 
 
 async def _followed(answer: DeleteRecordsPartitionResult, partition: HostedPartition, deadline: float) -> None:

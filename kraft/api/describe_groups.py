@@ -9,7 +9,6 @@ from __future__ import annotations
 from kraft.api.context import BrokerContext
 from kraft.api.group_descriptions import describe_each
 from kraft.api.row import Api, ListenerType, Operation, Resource
-from kraft.coordinator.groups.group import GroupState
 from kraft.messages.describe_groups_request import DescribeGroupsRequest
 from kraft.messages.describe_groups_response import DescribedGroup, DescribeGroupsResponse
 from kraft.messages.registry import ApiKey
@@ -46,6 +45,6 @@ def error(
     return DescribeGroupsResponse(
         groups=mapped(
             message.groups,
-            lambda group_id: DescribedGroup(error_code=code, group_id=group_id, group_state=GroupState.DEAD.value),
+            lambda group_id: DescribedGroup(error_code=code, group_id=group_id),
         )
     )

@@ -6,13 +6,14 @@ Versions 4 to 18 at a broker, 12 to 18 at a controller.
 |---|---|
 | 4 | isolation level, aborted transactions |
 | 5 | log start offset |
+| 6 | KAFKA_STORAGE_ERROR; before, NOT_LEADER_OR_FOLLOWER |
 | 7 | fetch sessions (KIP-227) |
 | 9 | the leader epoch that the client knows (KIP-320) |
 | 11 | rack of the consumer (KIP-392) |
 | 12 | flexible; diverging epochs |
 | 13 | topics by id |
 | 15 | replica id moved into a tagged field (KIP-903) |
-| 16 | node endpoints |
+| 16 | the leader of a partition that is led elsewhere, with its address (KIP-951) |
 | 17 | directory ids of replicas (KIP-853) |
 | 18 | the high watermark that the replica of the metadata log knows (KIP-1166); a broker ignores it |
 
@@ -36,6 +37,7 @@ from functools import partial
 
 import trio
 
+from kraft.api.alive_brokers import node_endpoints
 from kraft.api.context import BrokerContext
 from kraft.api.partitions import MAX_COPIED_BYTES, READ_FAILURES, ChangedPartitions, PartitionWatcher, refusal_of
 from kraft.api.quorum_requests import submit_to_quorum
@@ -49,6 +51,7 @@ from kraft.messages.fetch_response import (
     FetchableTopicResponse,
     FetchResponse,
     LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 from kraft.messages.registry import ApiKey
@@ -68,10 +71,11 @@ ROW = Api(
 )
 
 READ_COMMITTED = 1
+STORAGE_ERROR_VERSION = 6
 RACK_VERSION = 11
-FLEXIBLE_VERSION = 12
 TOPIC_IDS_VERSION = 13
 REPLICA_STATE_VERSION = 15
+CURRENT_LEADER_VERSION = 16
 PARTITIONS_PER_SLICE = 128
 """Not a Kafka setting. How many partitions a request looks at before other tasks run: one to two milliseconds."""
 _LAST_OF_SLICE = PARTITIONS_PER_SLICE - 1
@@ -86,7 +90,7 @@ async def at_broker(broker: BrokerContext, request: Request, message: FetchReque
     by_id = request.api_version >= TOPIC_IDS_VERSION
     found = broker.fetch_sessions.context(message, uses_topic_ids=by_id, now=broker.clock.now_s())
     context = await in_slices(found, _EACH_STEP)
-    poll = _Poll(broker, message, context, request.api_version)
+    poll = _Poll(broker, request, message, context)
     if len(context.wanted) >= PARTITIONS_PER_SLICE:
         return Parked(partial(poll.run, request))
     await poll.read(first=True)
@@ -107,8 +111,10 @@ class _Poll:
     of the request, within ``max_bytes``, and keeps the answers of the partitions that have nothing new.
     """
 
-    def __init__(self, broker: BrokerContext, message: FetchRequest, context: FetchContext, version: int) -> None:
-        self._broker, self._message, self._context, self._version = broker, message, context, version
+    def __init__(self, broker: BrokerContext, request: Request, message: FetchRequest, context: FetchContext) -> None:
+        self._broker, self._message, self._context = broker, message, context
+        self._version = version = request.api_version
+        self._listener = request.connection.listener
         if version >= REPLICA_STATE_VERSION:
             self._replica_id, self._broker_epoch = message.replica_state.replica_id, message.replica_state.replica_epoch
         else:
@@ -121,6 +127,8 @@ class _Poll:
         self._throttled = 0
         """The bytes of throttled partitions for a follower."""
         self._failed = False
+        self._leaders: dict[int, None] = {}
+        """The leaders that the answers name."""
         self._seen: list[tuple[HostedPartition, int]] = []
         """Each partition with its number of changes at the first read."""
 
@@ -135,7 +143,8 @@ class _Poll:
         if self._throttled:
             self._broker.leader_throttle.record(self._throttled)
         session_id, topics = await in_slices(self._context.respond(self._answers), _EACH_STEP)
-        return FetchResponse(session_id=session_id, responses=topics)
+        endpoints = node_endpoints(self._broker.image, self._listener, self._leaders, NodeEndpoint)
+        return FetchResponse(session_id=session_id, responses=topics, node_endpoints=endpoints)
 
     async def run(self, request: Request) -> FetchResponse:
         """Read the partitions, and wait if they have too little. A request may be small and its session large."""
@@ -216,7 +225,7 @@ class _Poll:
         ``first`` says that this is the first read: only that one counts as a fetch of the follower.
         """
         former, self._answers = self._answers, []
-        self._size, self._throttled, self._failed = 0, 0, False
+        self._size, self._throttled, self._failed, self._leaders = 0, 0, False, {}
         for position, (key, wanted) in enumerate(self._context.wanted):
             if position % PARTITIONS_PER_SLICE == _LAST_OF_SLICE:
                 await next_slice()
@@ -303,16 +312,18 @@ class _Poll:
 
     def _refused(self, key: TopicKey, wanted: FetchPartition, refused: KafkaError) -> PartitionData:
         self._failed = True
+        is_unknown_there = self._version < STORAGE_ERROR_VERSION and refused.code is ErrorCode.KAFKA_STORAGE_ERROR
         answer = PartitionData(
             partition_index=wanted.partition,
-            error_code=refused.code,
+            error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER if is_unknown_there else refused.code,
             high_watermark=-1,
             aborted_transactions=[] if refused.code in _UNKNOWN else None,
             records=_NOTHING,
         )
-        if refused.code in _STALE and self._version >= FLEXIBLE_VERSION:
+        if refused.code in _STALE and self._version >= CURRENT_LEADER_VERSION:
             leader, epoch = self._broker.replicas.known_leader(self._name(key), wanted.partition)
             answer.current_leader = LeaderIdAndEpoch(leader, epoch)
+            self._leaders[leader] = None
         return answer
 
 

@@ -184,7 +184,7 @@ async def _wanted(
         return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)
     is_valid = is_valid_topic_name(name)
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_valid else ErrorCode.INVALID_TOPIC_EXCEPTION
-    return MetadataResponseTopic(missing.get(name, code), name, ZERO_UUID, is_internal(name))
+    return MetadataResponseTopic(missing.get(name, code), name, ZERO_UUID, is_internal(name), [], operations)
 
 
 async def _described(

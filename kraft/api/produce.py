@@ -10,7 +10,7 @@ higher minimum as a sign that the broker cannot read compressed batches.
 | 7 | zstd allowed |
 | 8 | the records for which a batch is refused, with messages (KIP-467) |
 | 9 | flexible |
-| 10 | the current leader in the response |
+| 10 | the leader of a partition that is led elsewhere, with its address (KIP-951) |
 | 13 | topics by id |
 
 The broker receives, checks and writes a batch once. It decodes single records only if the topic needs that: compaction
@@ -33,6 +33,7 @@ from uuid import UUID
 import attrs
 import trio
 
+from kraft.api.alive_brokers import node_endpoints
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.api.transactional_writes import ADDING_VERSION, Unverified, unverified, verify
@@ -41,6 +42,7 @@ from kraft.messages.produce_request import PartitionProduceData, ProduceRequest,
 from kraft.messages.produce_response import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionProduceResponse,
     ProduceResponse,
     TopicProduceResponse,
@@ -93,12 +95,12 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
         if message.transactional_id is None:
             return _refused(message, version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         if version >= ADDING_VERSION or broker.config.transactions.transaction_partition_verification_enable:
-            return await _transactional(broker, version, message, named)
-    return await _append(_Produced(broker, message.acks, version), message, named)
+            return await _transactional(broker, request, message, named)
+    return await _append(_Produced(broker, request, message.acks), message, named)
 
 
 async def _append(produced: _Produced, message: ProduceRequest, named: _Named) -> Reply:
-    response = ProduceResponse()
+    response = produced.response
     left = _SLICE_BYTES
     for name, topic_id, partitions in named.values():
         answers = TopicProduceResponse(name, topic_id)
@@ -111,21 +113,22 @@ async def _append(produced: _Produced, message: ProduceRequest, named: _Named) -
                 left = _SLICE_BYTES
                 await next_slice()
     if produced.long or produced.unflushed or produced.uncommitted:
-        return Parked(partial(_later, produced, message, response), is_awaited=message.acks != 0)
+        return Parked(partial(_later, produced, message), is_awaited=message.acks != 0)
     return produced.unanswered() if message.acks == 0 else response
 
 
 at_zk_broker = at_broker
 
 
-async def _transactional(broker: BrokerContext, version: int, message: ProduceRequest, named: _Named) -> Reply:
+async def _transactional(broker: BrokerContext, request: Request, message: ProduceRequest, named: _Named) -> Reply:
     """Append batches of a transaction, at once where the partitions have it, or else when its coordinator has confirmed
     that they belong to it (KIP-890).
     """
+    version = request.api_version
     wanted = await unverified(broker, _partitions(broker, version, named))
     if len(wanted.producers) > 1:
         return _refused(message, version, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    produced = _Produced(broker, message.acks, version, wanted)
+    produced = _Produced(broker, request, message.acks, wanted)
     if not wanted.log_ends:
         return await _append(produced, message, named)
 
@@ -151,15 +154,13 @@ def _cost(size: int, opened: int) -> int:
     return _PARTITION_BYTES + size + opened * _FILE_BYTES
 
 
-async def _later(
-    produced: _Produced, message: ProduceRequest, response: ProduceResponse
-) -> ProduceResponse | ResponseAction:
+async def _later(produced: _Produced, message: ProduceRequest) -> ProduceResponse | ResponseAction:
     await produced.append_long()
     await produced.flush()
     if message.acks == 0:
         return produced.unanswered()
     await produced.commit(trio.current_time() + message.timeout_ms / 1000)
-    return response
+    return produced.response
 
 
 _Named = dict[str | UUID, tuple[str, UUID, dict[int, PartitionProduceData]]]
@@ -201,11 +202,13 @@ class _UncommittedAppend:
 class _Produced:
     """The partitions of one request: appended, waiting for a longer append or a flush, or waiting to be committed."""
 
-    def __init__(self, broker: BrokerContext, acks: int, version: int, wanted: Unverified | None = None) -> None:
+    def __init__(self, broker: BrokerContext, request: Request, acks: int, wanted: Unverified | None = None) -> None:
         self._broker = broker
         self._wanted = wanted
         self._acks = acks
-        self._version = version
+        self._version = request.api_version
+        self._listener = request.connection.listener
+        self.response = ProduceResponse()
         self._failure: KafkaError | None = None
         """With acks=0: the first error."""
         self.long: list[tuple[PartitionProduceResponse, LongAppend]] = []
@@ -301,12 +304,19 @@ class _Produced:
         if failure.code in _STALE and self._version >= CURRENT_LEADER_VERSION:
             leader, epoch = self._broker.replicas.known_leader(topic, answer.index)
             answer.current_leader = LeaderIdAndEpoch(leader, epoch)
+            self._name_endpoint(leader)
         is_about_records = isinstance(failure, RefusedRecords)
         if partition is not None and (failure.code in _JUDGED_BY_THE_LOG or is_about_records):
             answer.log_start_offset = partition.log.log_start_offset
         if isinstance(failure, RefusedRecords):
             answer.error_message = failure.message
             answer.record_errors = [BatchIndexAndErrorMessage(index, failure.message) for index in failure.indexes]
+
+    def _name_endpoint(self, leader: int) -> None:
+        """Add the address of a leader to the response, once."""
+        named = self.response.node_endpoints
+        if all(endpoint.node_id != leader for endpoint in named):
+            named += node_endpoints(self._broker.image, self._listener, [leader], NodeEndpoint)
 
 
 def _refused(message: ProduceRequest, version: int, code: ErrorCode) -> ProduceResponse | ResponseAction:

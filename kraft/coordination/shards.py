@@ -61,11 +61,12 @@ class Shards(Generic[C]):
     def shard_of(self, key: str) -> Shard[C]:
         """Return the active shard that holds a group or a transactional id.
 
-        Raises KafkaError COORDINATOR_NOT_AVAILABLE while the topic does not exist, or any error of :meth:`shard_at`.
+        Raises KafkaError NOT_COORDINATOR while the topic does not exist here (Apache's
+        ``CoordinatorRuntime.contextOrThrow``), or any error of :meth:`shard_at`.
         """
         count = self.replicas.partition_count(self.topic)
         if not count:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
         return self.shard_at(coordinator_partition(key, count))
 
     def shard_at(self, index: int) -> Shard[C]:

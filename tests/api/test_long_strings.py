@@ -32,7 +32,7 @@ async def test_names_in_error_messages(broker: Connection, topic: str) -> None:
 async def test_unknown_groups(broker: Connection, new_name: str) -> None:
     found = (await broker.request(DescribeGroupsRequest([LONG]), 6)).groups[0]
     assert found.group_id == LONG
-    assert found.error_code in (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    assert found.error_code in (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.NOT_COORDINATOR)
 
 
 async def test_member_ids(kraft_shared_cluster: EmbeddedCluster, group: str) -> None:

@@ -141,5 +141,7 @@ async def test_authorized_operations(broker: Connection, topic: str) -> None:
     assert nothing.topics[0].topic_authorized_operations == -(2**31)
     response = await ask(broker, topic, include_topic_authorized_operations=True)
     assert response.topics[0].topic_authorized_operations == 0b110111111000
+    missing = await ask(broker, f"{topic}-missing", include_topic_authorized_operations=True)
+    assert missing.topics[0].topic_authorized_operations == 0b110111111000, "as KafkaApis.handleTopicMetadataRequest"
     cluster = await ask(broker, topic, version=10, include_cluster_authorized_operations=True)
     assert cluster.cluster_authorized_operations > 0
