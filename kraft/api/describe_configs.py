@@ -171,7 +171,8 @@ def _entries(
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
         broker = node.config.groups, node.config.share
-        return describe_group(image.config(ResourceType.GROUP, name), broker, resource.configuration_keys)
+        layers = _layers(node, str(node.node_id))
+        return describe_group(image.config(ResourceType.GROUP, name), broker, layers, resource.configuration_keys)
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource.resource_type}")
 
 

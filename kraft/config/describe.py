@@ -14,7 +14,7 @@ import attrs
 from kraft.config.broker import BROKER_CONFIGS, broker_key
 from kraft.config.client_metrics import CLIENT_METRICS_CONFIGS
 from kraft.config.dynamic import APPLIED_AT_ONCE
-from kraft.config.group import GROUP_CONFIGS, BrokerSettings, broker_setting
+from kraft.config.group import GROUP_CONFIGS, BrokerSettings, broker_name, broker_setting
 from kraft.config.setting import ConfigError, ConfigKey, ConfigType, Importance, Synonym, to_text
 from kraft.config.throttle_settings import THROTTLE_CONFIGS
 from kraft.config.topic import TOPIC_CONFIGS, TOPIC_DEFAULT_CONFIGS, in_topic_units
@@ -109,15 +109,28 @@ def describe_client_metrics(values: Mapping[str, str], names: Iterable[str] | No
 
 
 def describe_group(
-    values: Mapping[str, str], broker: BrokerSettings, names: Iterable[str] | None = None
+    values: Mapping[str, str],
+    broker: BrokerSettings,
+    broker_layers: Sequence[Layer],
+    names: Iterable[str] | None = None,
 ) -> list[ConfigEntry]:
-    """Describe the settings of a group: all, or those in ``names``. The broker has the defaults."""
+    """Describe the settings of a group: all, or those in ``names``. The broker has the defaults of most
+    (``ConfigHelper.createGroupConfigEntry``).
+    """
     entries = []
     for key in _wanted(GROUP_CONFIGS, names):
         default = broker_setting(broker, key.name)
-        is_set = key.name in values
-        value = _normalised(key, values[key.name]) if is_set else to_text(key.default if default is None else default)
-        synonyms = [ConfigSynonym(key.name, value, ConfigSource.GROUP_CONFIG)] if is_set else []
+        synonyms = []
+        if key.name in values:
+            own = _normalised(key, values[key.name])
+            synonyms.append(ConfigSynonym(key.name, own, ConfigSource.GROUP_CONFIG))
+        if default is None:
+            synonyms.append(ConfigSynonym(key.name, to_text(key.default), ConfigSource.DEFAULT_CONFIG))
+        else:
+            name = broker_name(key.name)
+            synonyms += _from_layers([name], broker_layers)
+            synonyms.append(ConfigSynonym(name, to_text(BROKER_CONFIGS[name].default), ConfigSource.DEFAULT_CONFIG))
+        value = to_text(default) if key.name not in values and default is not None else synonyms[0].value
         entries.append(_entry(key, value, synonyms, read_only=False))
     return entries
 

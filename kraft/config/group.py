@@ -77,6 +77,8 @@ GROUP_CONFIGS: dict[str, ConfigKey] = table(GroupConfigs)
 Limited = tuple[str, int, int, int]
 """A setting, its value, and the broker's limits."""
 BrokerSettings = tuple[GroupSettings, ShareSettings]
+GroupLimits = Mapping[str, tuple[int, int]]
+"""The least and the largest value of a setting, by its name."""
 
 
 def broker_setting(broker: BrokerSettings, name: str) -> int | None:
@@ -90,12 +92,26 @@ def broker_name(name: str, limit: str = "") -> str:
     return f"group.{protocol}.{limit}{rest}"
 
 
-def group_value(values: Mapping[str, str], name: str) -> Any:
+def group_value(values: Mapping[str, str], name: str, limits: GroupLimits | None = None) -> Any:
     """Return a setting of a group, of which ``values`` are the texts. None if it has none, or one that is not allowed:
     another controller may accept more.
+
+    A value beyond ``limits`` becomes the limit: they may have changed since it was set (``GroupConfig.evaluate``).
     """
     text = values.get(name)
-    return None if text is None or not GROUP_CONFIGS[name].takes(text) else GROUP_CONFIGS[name].parse(text)
+    if text is None or not GROUP_CONFIGS[name].takes(text):
+        return None
+    value: Any = GROUP_CONFIGS[name].parse(text)
+    if limits is not None and name in limits:
+        low, high = limits[name]
+        return min(max(value, low), high)
+    return value
+
+
+def group_limits(broker: BrokerSettings) -> GroupLimits:
+    """Return the limits that the broker's settings have for those of groups."""
+    own, (groups, share) = GroupConfigs(), broker
+    return {name: (low, high) for name, _, low, high in (*_group_limits(own, groups), *_share_limits(own, share))}
 
 
 def check_group_configs(values: Mapping[str, str], broker_values: Mapping[str, str]) -> None:

@@ -13,6 +13,7 @@ import attrs
 import trio
 
 from kraft.config.broker import NodeConfig
+from kraft.config.group import group_limits
 from kraft.coordination.group_metrics import declare_group_metrics, declare_group_rates, declare_load_times
 from kraft.coordination.groups import Groups
 from kraft.coordination.marker_writer import MarkerWriter
@@ -133,4 +134,5 @@ def group_settings(config: NodeConfig) -> CoordinatorSettings:
             )
             / 1000,
         ),
+        group_limits=group_limits((groups, config.share)),
     )

@@ -22,7 +22,7 @@ from kraft.broker.share.runs import NO_LOCK, ShareTransition, StateChange
 from kraft.broker.share.session import SessionKey, ShareSessionCache
 from kraft.config import offset_reset
 from kraft.config.broker import NodeConfig
-from kraft.config.group import group_value
+from kraft.config.group import GroupLimits, group_limits, group_value
 from kraft.coordination.share_channel import ShareStateChannel
 from kraft.coordination.share_metrics import ShareMetrics
 from kraft.coordinator.share.core import ShareStateRequest
@@ -126,6 +126,7 @@ class SharePartitions:
     channel: ShareStateChannel
     metrics: ShareMetrics
     sessions: ShareSessionCache = attrs.field(init=False)
+    _limits: GroupLimits = attrs.field(init=False)
     _by_key: dict[SharePartitionKey, LedSharePartition] = attrs.Factory(dict)
     _by_group: dict[str, dict[SharePartitionKey, LedSharePartition]] = attrs.Factory(dict)
     _loads: list[LedSharePartition] = attrs.Factory(list)
@@ -137,15 +138,16 @@ class SharePartitions:
 
     def __attrs_post_init__(self) -> None:
         self.sessions = ShareSessionCache(self.config.share.group_share_max_share_sessions)
+        self._limits = group_limits((self.config.groups, self.config.share))
 
     # Settings.
 
     def settings(self, group_id: str) -> SharePartitionSettings:
         """Return the settings of a group: its own, or else those of the broker."""
-        own, share = self.group_config(group_id), self.config.share
-        count = group_value(own, "share.delivery.count.limit")
-        duration_ms = group_value(own, "share.record.lock.duration.ms")
-        locks = group_value(own, "share.partition.max.record.locks")
+        own, share, limits = self.group_config(group_id), self.config.share, self._limits
+        count = group_value(own, "share.delivery.count.limit", limits)
+        duration_ms = group_value(own, "share.record.lock.duration.ms", limits)
+        locks = group_value(own, "share.partition.max.record.locks", limits)
         return SharePartitionSettings(
             share.group_share_delivery_count_limit if count is None else count,
             (share.group_share_record_lock_duration_ms if duration_ms is None else duration_ms) / 1000,

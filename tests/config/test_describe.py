@@ -11,6 +11,7 @@ from kraft.config.describe import (
     describe_group,
     describe_topic,
 )
+from kraft.config.group import group_limits, group_value
 from kraft.config.log_settings import GroupSettings
 from kraft.config.setting import ConfigType, structure
 from kraft.config.share_settings import ShareSettings
@@ -85,8 +86,38 @@ def test_a_value_that_only_another_controller_accepts_is_described_as_it_is() ->
     assert entry.value == match
     groups, share = structure({}, GroupSettings), structure({}, ShareSettings)
     session, reset = "consumer.session.timeout.ms", "share.auto.offset.reset"
-    found = describe_group({session: "soon", reset: " earliest"}, (groups, share), [session, reset])
+    found = describe_group({session: "soon", reset: " earliest"}, (groups, share), [], [session, reset])
     assert [entry.value for entry in found] == ["soon", "earliest"]
+
+
+def test_a_setting_of_a_group_falls_back_to_the_broker() -> None:
+    """``ConfigHelper.createGroupConfigEntry``: below the group's own value are those of the broker's setting, and its
+    default. A setting that no broker has keeps its own name.
+    """
+    session, broker_session = "consumer.session.timeout.ms", "group.consumer.session.timeout.ms"
+    reset, dynamic = "share.auto.offset.reset", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+    given = {broker_session: "50000"}
+    broker = structure(given, GroupSettings), structure({}, ShareSettings)
+    layers = [(dynamic, {broker_session: "55000"}), (STATIC, given)]
+    fallback = [(broker_session, "50000", STATIC), (broker_session, "45000", DEFAULT)]
+    entry, plain = describe_group({}, broker, layers[1:], [session, reset])
+    assert (entry.value, entry.source, synonyms(entry)) == ("50000", STATIC, fallback)
+    assert (plain.value, plain.source, synonyms(plain)) == ("latest", DEFAULT, [(reset, "latest", DEFAULT)])
+    (own,) = describe_group({session: "60000"}, broker, layers, [session])
+    above = [(session, "60000", ConfigSource.GROUP_CONFIG), (broker_session, "55000", dynamic)]
+    assert (own.value, own.source, synonyms(own)) == ("60000", ConfigSource.GROUP_CONFIG, above + fallback)
+
+
+def test_a_value_of_a_group_stays_within_the_limits_of_the_broker() -> None:
+    """``GroupConfig.evaluate``: the limits may have changed since the value was set."""
+    limits = {"group.consumer.min.heartbeat.interval.ms": "10000", "group.share.max.delivery.count.limit": "6"}
+    found = group_limits((structure(limits, GroupSettings), structure(limits, ShareSettings)))
+    values = {"consumer.heartbeat.interval.ms": "5000", "share.delivery.count.limit": "9", "share.isolation.level": "x"}
+    assert group_value(values, "consumer.heartbeat.interval.ms", found) == 10_000
+    assert group_value(values, "share.delivery.count.limit", found) == 6
+    assert group_value(values, "share.delivery.count.limit") == 9
+    assert group_value(values, "share.isolation.level", found) is None
+    assert group_value({"consumer.heartbeat.interval.ms": "11000"}, "consumer.heartbeat.interval.ms", found) == 11_000
 
 
 def test_a_rate_is_described_where_it_is_set() -> None:

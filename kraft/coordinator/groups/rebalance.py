@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from kraft.config.group import GroupLimits
 from kraft.coordinator.core import NO_DEADLINE, Token
 from kraft.coordinator.groups.effects import Counted, GroupEffects
 from kraft.coordinator.groups.group import Group, GroupMember, GroupState
@@ -64,6 +65,8 @@ class CoordinatorSettings:
     offsets_commit_timeout_s: float = 5.0
     consumer: ConsumerProtocolSettings = ConsumerProtocolSettings()
     share: ShareProtocolSettings = ShareProtocolSettings()
+    group_limits: GroupLimits = attrs.Factory(dict)
+    """The limits of the settings that a group has in the metadata."""
 
 
 @attrs.define

@@ -115,7 +115,7 @@ def _heartbeat(
     moved = after is not member or before.classic is not None
     consumers.alive(step, message.group_id, after, moved=moved)
     default_s = step.settings.consumer.heartbeat_interval_s
-    interval_s = consumers.configured_s(message.group_id, "consumer.heartbeat.interval.ms", default_s)
+    interval_s = consumers.configured_s(step.settings, message.group_id, "consumer.heartbeat.interval.ms", default_s)
     response = ConsumerGroupHeartbeatResponse(
         member_id=member_id, member_epoch=after.member_epoch, heartbeat_interval_ms=round(interval_s * 1000)
     )
@@ -180,10 +180,11 @@ def _raise_epoch(decision: GroupDecision, consumers: ConsumerGroups, image: Imag
 
 def _must_assign(decision: GroupDecision, consumers: ConsumerGroups) -> bool:
     """Return whether the target is older than the group epoch, and its interval is over."""
-    group, default_s = decision.draft, decision.step.settings.consumer.assignment_interval_s
+    group, settings = decision.draft, decision.step.settings
     if group.assignment_epoch >= group.epoch:
         return False
-    interval_s = consumers.configured_s(group.group_id, "consumer.assignment.interval.ms", default_s)
+    default_s = settings.consumer.assignment_interval_s
+    interval_s = consumers.configured_s(settings, group.group_id, "consumer.assignment.interval.ms", default_s)
     return may_assign(decision.step.now, group.assignment_timestamp_ms, interval_s)
 
 

@@ -181,15 +181,16 @@ class ConsumerGroups:
 
     # Timeouts.
 
-    def configured_s(self, group_id: str, name: str, default_s: float) -> float:
-        """Return a setting of the group in seconds, or the broker's."""
-        return configured_s(self.image(), group_id, name, default_s)
+    def configured_s(self, settings: CoordinatorSettings, group_id: str, name: str, default_s: float) -> float:
+        """Return a setting of the group in seconds within the broker's limits, or the broker's setting."""
+        return configured_s(self.image(), group_id, name, default_s, settings.group_limits)
 
     def _session_timeout_s(self, settings: CoordinatorSettings, group_id: str, member: ConsumerMember) -> float:
         """Classic members bring their session timeout."""
         if member.classic is not None:
             return member.classic.session_timeout_ms / 1000
-        return self.configured_s(group_id, "consumer.session.timeout.ms", settings.consumer.session_timeout_s)
+        default_s = settings.consumer.session_timeout_s
+        return self.configured_s(settings, group_id, "consumer.session.timeout.ms", default_s)
 
     def start(self, now: float, settings: CoordinatorSettings, group_id: str, member_id: str) -> None:
         """Start the session of a classic member whose group was upgraded."""

@@ -113,7 +113,7 @@ def _heartbeat(step: Step, shares: ShareGroups, request: CoordinatorRequest) -> 
     shares.saw(group_id, image)
     shares.alive(step.now, group_id, member.member_id, step.settings)
     default_s = step.settings.share.heartbeat_interval_s
-    interval_s = shares.configured_s(group_id, "share.heartbeat.interval.ms", default_s)
+    interval_s = shares.configured_s(step.settings, group_id, "share.heartbeat.interval.ms", default_s)
     response = ShareGroupHeartbeatResponse(
         member_id=member.member_id, member_epoch=after.member_epoch, heartbeat_interval_ms=round(interval_s * 1000)
     )
@@ -175,10 +175,11 @@ def _raise_epoch(decision: ShareDecision, shares: ShareGroups, image: Image, *, 
 
 def _must_assign(decision: ShareDecision, shares: ShareGroups) -> bool:
     """Return whether the target is older than the group epoch, and its interval is over."""
-    group, default_s = decision.draft, decision.step.settings.share.assignment_interval_s
+    group, settings = decision.draft, decision.step.settings
     if group.assignment_epoch >= group.epoch:
         return False
-    interval_s = shares.configured_s(group.group_id, "share.assignment.interval.ms", default_s)
+    default_s = settings.share.assignment_interval_s
+    interval_s = shares.configured_s(settings, group.group_id, "share.assignment.interval.ms", default_s)
     return may_assign(decision.step.now, group.assignment_timestamp_ms, interval_s)
 
 

@@ -92,13 +92,14 @@ class ShareGroups:
 
     # Sessions.
 
-    def configured_s(self, group_id: str, name: str, default_s: float) -> float:
-        """Return a setting of the group in seconds, or the broker's."""
-        return configured_s(self.image(), group_id, name, default_s)
+    def configured_s(self, settings: CoordinatorSettings, group_id: str, name: str, default_s: float) -> float:
+        """Return a setting of the group in seconds within the broker's limits, or the broker's setting."""
+        return configured_s(self.image(), group_id, name, default_s, settings.group_limits)
 
     def alive(self, now: float, group_id: str, member_id: str, settings: CoordinatorSettings) -> None:
         """Restart the session of a member."""
-        timeout_s = self.configured_s(group_id, "share.session.timeout.ms", settings.share.session_timeout_s)
+        default_s = settings.share.session_timeout_s
+        timeout_s = self.configured_s(settings, group_id, "share.session.timeout.ms", default_s)
         self.sessions.setdefault(group_id, {})[member_id] = now + timeout_s
 
     def deadline(self, group_id: str) -> float:

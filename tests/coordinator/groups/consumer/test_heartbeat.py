@@ -351,6 +351,9 @@ def test_a_group_has_settings_of_its_own() -> None:
     own = {"consumer.session.timeout.ms": "50000", "consumer.heartbeat.interval.ms": "7000"}
     desk.image = attrs.evolve(desk.image, configs=desk.image.configs.set((ResourceType.GROUP, GROUP), own))
     assert desk.beat("m1", 2).heartbeat_interval_ms == 7000
+    limits = {"consumer.heartbeat.interval.ms": (10_000, 15_000)}  # raised since then
+    desk.core.settings = attrs.evolve(desk.settings, group_limits=limits)
+    assert desk.beat("m1", 2).heartbeat_interval_ms == 10_000
     desk.pass_time(49)
     assert desk.consumer_group.members
     desk.pass_time(2)
