@@ -116,15 +116,19 @@ class GroupWorld(WorldOfTopics[GroupDriver]):
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed, (0.0, 0.01, 0.05, 0.15))
+        delay_s = self.random.choice([0.0, 3.0])
+        may_upgrade = self.random.random() < 0.9
+        # Without either, members of both kinds would never be one group.
+        may_downgrade = self.random.random() < 0.9 or not may_upgrade
         self.settings = CoordinatorSettings(
-            group_initial_rebalance_delay_s=self.random.choice([0.0, 3.0]),
+            group_initial_rebalance_delay_s=delay_s,
             offsets_retention_ms=round(RETENTION_S * 1000),
             consumer=ConsumerProtocolSettings(
                 SESSION_S,
                 3.0,
                 assignment_interval_s=float(seed % 2),
-                may_upgrade=self.random.random() < 0.9,
-                may_downgrade=self.random.random() < 0.9,
+                may_upgrade=may_upgrade,
+                may_downgrade=may_downgrade,
             ),
         )
         self.is_cooperative = self.random.random() < 0.75

@@ -45,6 +45,7 @@ def join(step: Step, classic: dict[str, Group], consumers: ConsumerGroups, reque
     member_id = message.member_id or step.new_uuid()
     try:
         check_session_timeout(step, message)
+        _check_policy(step)
         check_size(consumers.groups[message.group_id], member_id, step.settings.consumer.max_size)
         subscription = yield from _subscription(consumers.groups[message.group_id], message)
         is_new = not message.member_id and message.group_instance_id is None
@@ -63,6 +64,15 @@ def join(step: Step, classic: dict[str, Group], consumers: ConsumerGroups, reque
         member_id=member_id,
     )
     step.reply_once_committed(request.token, response)
+
+
+def _check_policy(step: Step) -> None:
+    """Raises KafkaError INCONSISTENT_GROUP_PROTOCOL if ``group.consumer.migration.policy`` is ``disabled``: a consumer
+    group then has no classic members (``throwIfClassicMemberCannotJoinConsumerGroup``).
+    """
+    settings = step.settings.consumer
+    if not (settings.may_upgrade or settings.may_downgrade):
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 
 def _subscription(group: ConsumerGroup, message: JoinGroupRequest) -> Steps[ConsumerProtocolSubscription]:

@@ -303,6 +303,21 @@ def test_a_group_that_may_not_be_upgraded_keeps_its_protocol(kind: str) -> None:
     assert (len(desk.written), list(desk.core.groups)) == (before, [GROUP])
 
 
+def test_without_migration_no_classic_member_joins_a_consumer_group() -> None:
+    """``throwIfClassicMemberCannotJoinConsumerGroup``: also one that is a member already."""
+    desk = ConsumerDesk(t=2)
+    (client,) = classic_group(desk, [0, 1])
+    member = Member(desk, "m1")
+    converge(desk, [member], [client])
+    settings_without(desk, may_upgrade=False, may_downgrade=False)
+    before = len(desk.written)
+    for member_id in ("", client.member_id):
+        joined = desk.answers[desk.join(member_id=member_id)]
+        assert joined.error_code == CODES.INCONSISTENT_GROUP_PROTOCOL
+    assert len(desk.written) == before
+    assert set(desk.consumer_group.members) == {"m1", client.member_id}
+
+
 def test_without_the_policy_classic_members_stay_in_the_consumer_group() -> None:
     desk = ConsumerDesk(t=2)
     clients = classic_group(desk, [0, 1])
