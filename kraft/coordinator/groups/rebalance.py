@@ -11,7 +11,9 @@ from typing import Any
 
 import attrs
 
-from kraft.config.group import GroupLimits
+from kraft.config.group import GroupLimits, group_limits
+from kraft.config.log_settings import GroupSettings
+from kraft.config.share_settings import ShareSettings
 from kraft.coordinator.core import NO_DEADLINE, Token
 from kraft.coordinator.groups.effects import Counted, GroupEffects
 from kraft.coordinator.groups.group import Group, GroupMember, GroupState
@@ -24,6 +26,7 @@ from kraft.wire.errors import ErrorCode
 
 MAX_BATCH_BYTES = 1_048_588
 """Kafka's default of ``message.max.bytes``."""
+_KAFKAS_LIMITS = group_limits((GroupSettings(), ShareSettings()))
 _BATCH_BYTES = 80
 """The size of a batch with one record, without the group id and the value."""
 
@@ -65,7 +68,7 @@ class CoordinatorSettings:
     offsets_commit_timeout_s: float = 5.0
     consumer: ConsumerProtocolSettings = ConsumerProtocolSettings()
     share: ShareProtocolSettings = ShareProtocolSettings()
-    group_limits: GroupLimits = attrs.Factory(dict)
+    group_limits: GroupLimits = _KAFKAS_LIMITS
     """The limits of the settings that a group has in the metadata."""
 
 
