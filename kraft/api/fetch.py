@@ -312,10 +312,10 @@ class _Poll:
 
     def _refused(self, key: TopicKey, wanted: FetchPartition, refused: KafkaError) -> PartitionData:
         self._failed = True
-        is_unknown_there = self._version < STORAGE_ERROR_VERSION and refused.code is ErrorCode.KAFKA_STORAGE_ERROR
+        is_unknown_code = self._version < STORAGE_ERROR_VERSION and refused.code is ErrorCode.KAFKA_STORAGE_ERROR
         answer = PartitionData(
             partition_index=wanted.partition,
-            error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER if is_unknown_there else refused.code,
+            error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER if is_unknown_code else refused.code,
             high_watermark=-1,
             aborted_transactions=[] if refused.code in _UNKNOWN else None,
             records=_NOTHING,

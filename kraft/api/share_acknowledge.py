@@ -15,6 +15,7 @@ from __future__ import annotations
 from functools import partial
 from uuid import UUID
 
+from kraft.api.alive_brokers import node_endpoints
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.api.share_requests import Acknowledgements, lock_timeout_ms, member_of, note_leader
@@ -57,16 +58,15 @@ async def _wait(
         broker.coordinators.shares.release(member)
     response = ShareAcknowledgeResponse(acquisition_lock_timeout_ms=lock_timeout_ms(broker, member[0]))
     topics: dict[UUID, ShareAcknowledgeTopicResponse] = {}
-    endpoints: dict[int, NodeEndpoint] = {}
+    leaders: dict[int, None] = {}
     for (topic_id, index), refused in results.items():
         data = PartitionData(index)
         if refused is not None:
             data.error_code, data.error_message = refused.code, refused.message
-            leader = note_leader(broker, request, data, (topic_id, index))
-            if leader is not None:
-                endpoints[leader[0]] = NodeEndpoint(leader[0], leader[1].host, leader[1].port)
+            note_leader(broker, data, (topic_id, index), leaders)
         topics.setdefault(topic_id, ShareAcknowledgeTopicResponse(topic_id)).partitions.append(data)
-    response.responses, response.node_endpoints = list(topics.values()), list(endpoints.values())
+    response.responses = list(topics.values())
+    response.node_endpoints = node_endpoints(broker.image, request.connection.listener, leaders, NodeEndpoint)
     return response
 
 

@@ -23,6 +23,7 @@ from uuid import UUID
 import attrs
 import trio
 
+from kraft.api.alive_brokers import node_endpoints
 from kraft.api.context import BrokerContext
 from kraft.api.partitions import MAX_COPIED_BYTES, READ_FAILURES, ChangedPartitions, PartitionWatcher, refusal_of
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
@@ -127,18 +128,16 @@ async def _serve(
     if message.share_session_epoch == FINAL_EPOCH:
         broker.coordinators.shares.release(member)
     topics: dict[UUID, ShareFetchableTopicResponse] = {}
-    endpoints: dict[int, NodeEndpoint] = {}
+    leaders: dict[int, None] = {}
     slices = Slices(_SLICE_BATCHES)
     for where, each in data.items():
         await slices.spend()
-        leader = note_leader(broker, request, each, where)
-        if leader is not None:
-            endpoints[leader[0]] = NodeEndpoint(leader[0], leader[1].host, leader[1].port)
+        note_leader(broker, each, where, leaders)
         topics.setdefault(where[0], ShareFetchableTopicResponse(where[0])).partitions.append(each)
     return ShareFetchResponse(
         acquisition_lock_timeout_ms=lock_timeout_ms(broker, member[0]),
         responses=list(topics.values()),
-        node_endpoints=list(endpoints.values()),
+        node_endpoints=node_endpoints(broker.image, request.connection.listener, leaders, NodeEndpoint),
     )
 
 

@@ -113,14 +113,10 @@ def _check_batches(batches: Sequence[Acknowledgement], *, renews: bool) -> None:
         end = last
 
 
-def note_leader(broker: BrokerContext, request: Request, data: Any, where: tuple[UUID, int]) -> tuple[int, Any] | None:
-    """Name the leader in the data of a partition that is led elsewhere. Return its id and endpoint, if known."""
-    if data.error_code not in _STALE:
-        return None
+def note_leader(broker: BrokerContext, data: Any, where: tuple[UUID, int], leaders: dict[int, None]) -> None:
+    """Name the leader in the data of a partition that is led elsewhere, and add it to ``leaders``."""
     topic = broker.image.topics.get(where[0])
-    if topic is None:
-        return None
-    leader, epoch = broker.replicas.known_leader(topic.name, where[1])
-    data.current_leader.leader_id, data.current_leader.leader_epoch = leader, epoch
-    endpoint = broker.image.endpoint(leader, request.connection.listener)
-    return None if endpoint is None else (leader, endpoint)
+    if data.error_code in _STALE and topic is not None:
+        leader, epoch = broker.replicas.known_leader(topic.name, where[1])
+        data.current_leader.leader_id, data.current_leader.leader_epoch = leader, epoch
+        leaders[leader] = None

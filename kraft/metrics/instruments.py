@@ -1,8 +1,8 @@
 """The five kinds of metric: gauge, counter, meter, histogram, idle meter.
 
-Rules: an update takes no lock and reads no clock, and many updates take no more memory than some, because they happen
-on every request. One thread of a node updates the metrics. A clock is a callable that returns seconds; only a reader
-calls it. Every metric has a ``value``: the one number that a plain reader shows.
+Rules: an update takes no lock and reads no clock, and the memory of a metric does not grow with its updates: they
+happen on every request. One thread of a node updates the metrics. A clock is a callable that returns seconds; only a
+reader calls it. Every metric has a ``value``: the one number that a plain reader shows.
 """
 
 from __future__ import annotations
