@@ -90,8 +90,14 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
         return _refused(message, version, ErrorCode.UNSUPPORTED_VERSION)
     if message.acks not in (ACKS_ALL, 0, 1):
         return _refused(message, version, ErrorCode.INVALID_REQUIRED_ACKS)
-    named, is_transactional = await _last_named(message.topic_data)
-    if is_transactional:
+    topics = message.topic_data
+    if len(topics) == 1 and len(topics[0].partition_data) == 1:  # most requests, and the shortest
+        topic, data = topics[0], topics[0].partition_data[0]
+        named: _Named = {topic.name or topic.topic_id: (topic.name, topic.topic_id, {data.index: data})}
+        transactional = is_transactional(data.records)
+    else:
+        named, transactional = await _last_named(topics)
+    if transactional:
         if message.transactional_id is None:
             return _refused(message, version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         if version >= ADDING_VERSION or broker.config.transactions.transaction_partition_verification_enable:
@@ -172,10 +178,6 @@ async def _last_named(topics: list[TopicProduceData]) -> tuple[_Named, bool]:
     Of a partition that is named again only the last batch counts, as in Apache's ``KafkaApis.handleProduceRequest``.
     """
     named: _Named = {}
-    if len(topics) == 1 and len(topics[0].partition_data) == 1:  # most requests, and the shortest
-        topic, data = topics[0], topics[0].partition_data[0]
-        named[topic.name or topic.topic_id] = topic.name, topic.topic_id, {data.index: data}
-        return named, is_transactional(data.records)
     transactional, slices = False, Slices(_SLICE_ELEMENTS, first=_SLICE_ELEMENTS)
     for topic in topics:
         _, _, partitions = named.setdefault(topic.name or topic.topic_id, (topic.name, topic.topic_id, {}))

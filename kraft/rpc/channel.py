@@ -80,6 +80,8 @@ class ConnectionInfo:
     principal: str = "User:ANONYMOUS"
     on_end: Callable[[], None] | None = None
     """Called when the connection ends, for an API that keeps state for it. It neither raises nor waits."""
+    known_client_id: tuple[bytes, str | None] = b"", None
+    """The client id of the last request, as in the frame and decoded."""
 
 
 LARGE_FRAME_BYTES: Final = 16 * 1024
@@ -128,14 +130,14 @@ class Request:
     supported: bool = True
     response_version: int = 0
     received_at: float = 0.0
+    room: MemoryPool | None = None
+    """Where the elements of a large request are counted, until :meth:`release`."""
     dequeued_at: float = 0.0
     handled_at: float = 0.0
     resumed_at: float = 0.0
     """When its connection took the reply."""
     ready_at: float = 0.0
     """When its connection had the response; later than ``resumed_at`` only for a parked reply."""
-    room: MemoryPool | None = None
-    """Where the elements of a large request are counted, until :meth:`release`."""
     inner: Request | None = attrs.field(default=None, init=False, repr=False)
     """The client's request, if this one is an Envelope. It is released with the Envelope."""
     _message: Message | None = attrs.field(default=None, init=False, repr=False)

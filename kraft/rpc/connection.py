@@ -104,7 +104,7 @@ async def _serve(live: LiveConnection, frames: FrameReader, transport: Transport
 async def _serve_requests(
     live: LiveConnection, frames: FrameReader, responses: _Responses, context: ProcessorContext
 ) -> None:
-    table, metrics, requests = context.table, context.metrics, context.requests
+    table, metrics, requests, current = context.table, context.metrics, context.requests, live.current
     clock, pauses_long_work = context.plane_metrics.clock, context.plane_metrics.plane.pauses_long_work
     while not live.draining:
         frame = await frames.read()
@@ -113,10 +113,8 @@ async def _serve_requests(
         now = clock()
         table.touch(live, now)
         metrics.bytes_in.count += len(frame) + 4
-        request = parse_request(frame, live.info, context.apis)
-        request.received_at = now
-        request.room = context.room
-        live.current.request = request
+        request = parse_request(frame, live.info, context.apis, now, context.room)
+        current.request = request
         if context.trace.received.listeners:
             context.trace.emit_received(request)
         del frame  # the request owns the frame from here on, and frees it before the next one is read
@@ -130,7 +128,7 @@ async def _serve_requests(
             await requests.send(request)
         if not await _answer(request, live, frames, responses, context):
             return
-        live.current.request = None
+        current.request = None
         del request  # so that an idle connection keeps no frame in memory, and no file of a response open
 
 

@@ -96,9 +96,12 @@ class FrameReader:
             foreign = foreign_protocol(bytes(arrived))
             raise InvalidFrame(foreign or f"frame of {size} bytes, allowed are 0 to {self._max_bytes}")
         end = 4 + size
-        if end <= len(arrived):
+        if end == len(arrived):
+            self._arrived = _NOTHING
+            return bytes(arrived[4:])
+        if end < len(arrived):
             frame = bytes(arrived[4:end])
-            rest = arrived[end:] if end < len(arrived) else _NOTHING
+            rest = arrived[end:]
             # The rest may lie in the shared buffer: copy it before another task runs.
             self._arrived = memoryview(bytes(rest)) if rest.obj is scratch.obj else rest
             return frame

@@ -16,6 +16,7 @@ from kraft.messages.registry import (
     response_header_version,
 )
 from kraft.rpc.channel import ConnectionInfo, Request
+from kraft.rpc.memory_pool import MemoryPool
 from kraft.wire.codec import encode_in_steps
 from kraft.wire.decode_error import DecodeError
 from kraft.wire.encoder import MAX_STRING_BYTES
@@ -33,10 +34,18 @@ _CLIENT_ID_LENGTH = struct.Struct(">h")
 _RESPONSE_PREFIX = (struct.Struct(">ii"), struct.Struct(">iiB"))
 _FRAME_LENGTH = struct.Struct(">i")
 _FLEXIBLE_HEADER = 2
+_KEPT_END = 256
+"""Where a client id ends that a connection keeps. Ten thousand connections with long ones would need much memory."""
 
 
-def parse_request(frame: Buffer, connection: ConnectionInfo, apis: Apis) -> Request:
-    """Decode the header.
+def parse_request(
+    frame: Buffer,
+    connection: ConnectionInfo,
+    apis: Apis,
+    received_at: float = 0.0,
+    room: MemoryPool | None = None,
+) -> Request:
+    """Decode the header of a request that arrived at ``received_at``, in seconds of the plane's clock.
 
     ApiVersions is accepted in any version, because its response lists the versions that this listener offers.
 
@@ -58,12 +67,24 @@ def parse_request(frame: Buffer, connection: ConnectionInfo, apis: Apis) -> Requ
         raise DecodeError(
             f"version {api_version} of API {api_key} is not offered here, {offered[0]} to {offered[1]} are"
         )
-    client_id, position = (None, _FIXED.size) if header_version == 0 else _client_id(frame)
+    client_id, position = (None, _FIXED.size) if header_version == 0 else _client_id(frame, connection)
     if header_version >= _FLEXIBLE_HEADER:
         # A server uses no tagged field of a request header, and clients send none.
         position = position + 1 if frame[position : position + 1] == b"\0" else skip_tags(frame, position)[1]
     version = api_version if supported else 0
-    return Request(api_key, api_version, correlation_id, client_id, frame, position, connection, supported, version)
+    return Request(
+        api_key,
+        api_version,
+        correlation_id,
+        client_id,
+        frame,
+        position,
+        connection,
+        supported,
+        version,
+        received_at,
+        room,
+    )
 
 
 def _not_offered(api_key: int) -> str:
@@ -78,7 +99,18 @@ def _not_offered(api_key: int) -> str:
     return f"{name} (API key {api_key}) is not offered here; Kafka has it at listeners of {kinds}"
 
 
-def _client_id(frame: Buffer) -> tuple[str | None, int]:
+def _client_id(frame: Buffer, connection: ConnectionInfo) -> tuple[str | None, int]:
+    """Return the client id and the position after it. All requests of a connection have the same one, as a rule."""
+    known, client_id = connection.known_client_id
+    if known and frame[_FIXED.size : (end := _FIXED.size + len(known))] == known:
+        return client_id, end
+    client_id, end = _read_client_id(frame)
+    if end <= _KEPT_END:
+        connection.known_client_id = bytes(frame[_FIXED.size : end]), client_id
+    return client_id, end
+
+
+def _read_client_id(frame: Buffer) -> tuple[str | None, int]:
     start = _FIXED.size + 2
     if len(frame) < start:
         raise DecodeError("request ends before its client id")

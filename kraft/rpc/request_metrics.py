@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from operator import sub
-from typing import Final, NamedTuple
+from typing import Final
 
 from kraft.messages.registry import request_class
 from kraft.metrics import Counter, Histogram, IdleMeter, Meter, Registry
@@ -20,6 +20,10 @@ _MILLISECONDS_PER_MICROSECOND = 0.001
 _NETWORK = "kafka.network"
 _TOGETHER: Final = 64
 """Not a Kafka setting. The requests of an API that are recorded together, which takes a tenth of a millisecond."""
+_Times = tuple[float, float, float, float, float, float, int]
+"""The times at which a request was received, dequeued, handled, resumed, ready and sent, in seconds of the plane's
+clock, and its size in bytes.
+"""
 
 
 class ProcessorMetrics:
@@ -37,18 +41,6 @@ class ProcessorMetrics:
         self.idle = registry.idle_meter(_NETWORK, "Processor", name, networkProcessor=str(number))
         name = f"{plane.metric_prefix}ResponseQueueSize"
         self.responses = registry.counter(_NETWORK, "RequestChannel", name, processor=str(number))
-
-
-class _Times(NamedTuple):
-    """The times of a request, in seconds of the plane's clock, and its size in bytes."""
-
-    received_at: float
-    dequeued_at: float
-    handled_at: float
-    resumed_at: float
-    ready_at: float
-    sent_at: float
-    size: int
 
 
 class _ApiMetrics:
@@ -139,7 +131,7 @@ class PlaneMetrics:
         rate.count += 1
         recent = api.recent
         recent.append(
-            _Times(
+            (
                 request.received_at,
                 request.dequeued_at,
                 request.handled_at,

@@ -51,13 +51,40 @@ def test_no_bytes_disturb_the_other_client(attacks: list[bytes]) -> None:
 
 @given(st.binary(max_size=64))
 def test_a_header_is_parsed_or_refused(data: bytes) -> None:
-    connection = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
     try:
-        request = parse_request(data, connection, APIS)
+        request = parse_request(data, _connection(), APIS)
     except DecodeError:
         return
     assert 8 <= request.body_position <= len(data)
     assert request.api_key in APIS
+
+
+_client_ids = st.one_of(
+    st.just(b"\xff\xff"),
+    st.sampled_from([b"", b"a", b"ab", b"ab\xff", b"a" * 300]).map(lambda name: struct.pack(">h", len(name)) + name),
+)
+
+
+@given(st.lists(st.tuples(_client_ids, st.integers(0, 3)), min_size=2, max_size=6))
+def test_a_connection_may_change_its_client_id(headers: list[tuple[bytes, int]]) -> None:
+    """A connection remembers the last client id. So each header must read as on a connection of its own."""
+    connection = _connection()
+    for client_id, missing in headers:
+        data = struct.pack(">hhi", 12, 3, 7) + client_id
+        data = data[: len(data) - missing]
+        assert _client_id_of(data, connection) == _client_id_of(data, _connection())
+
+
+def _client_id_of(data: bytes, connection: ConnectionInfo) -> tuple[str | None, int] | None:
+    try:
+        request = parse_request(data, connection, APIS)
+    except DecodeError:
+        return None
+    return request.client_id, request.body_position
+
+
+def _connection() -> ConnectionInfo:
+    return ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
 
 
 @given(st.dictionaries(st.integers(0, 2**31), st.binary(max_size=200), max_size=5), st.one_of(st.none(), st.text()))
@@ -72,7 +99,6 @@ def test_tagged_fields_of_a_header_are_skipped(fields: dict[int, bytes], client_
     tags = varint(len(fields)) + b"".join(
         varint(tag) + varint(len(value)) + value for tag, value in sorted(fields.items())
     )
-    connection = ConnectionInfo("PLAINTEXT", "PLAINTEXT", "127.0.0.1", 1, "127.0.0.1:1")
-    request = parse_request(head + tags + b"body", connection, APIS)
+    request = parse_request(head + tags + b"body", _connection(), APIS)
     assert (request.client_id, request.correlation_id) == (client_id, 7)
     assert request.frame[request.body_position :] == b"body"
