@@ -3,7 +3,8 @@
 Versions 1 to 2: 2 is flexible.
 
 The response comes before the moves, which DescribeLogDirs shows. A replica that is not here yet gets
-REPLICA_NOT_AVAILABLE, and will be created in the directory. So is one of a topic that the broker does not know yet.
+REPLICA_NOT_AVAILABLE, and will be created in the directory. So is one of a topic that the broker does not know yet. Of
+a partition that is named again, only the last directory counts.
 """
 
 from __future__ import annotations
@@ -31,20 +32,27 @@ _SLICE_PARTITIONS = 500
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: AlterReplicaLogDirsRequest) -> Reply:
-    results: dict[str, AlterReplicaLogDirTopicResult] = {}
     slices = Slices(_SLICE_PARTITIONS)
+    wanted: dict[str, dict[int, str]] = {}
     for directory in message.dirs:
         for topic in directory.topics:
+            paths = wanted.setdefault(topic.name, {})
             for index in topic.partitions:
-                code = ErrorCode.NONE
-                try:
-                    broker.moves.request(topic.name, index, directory.path)
-                except KafkaError as refused:
-                    code = refused.code
-                result = results.setdefault(topic.name, AlterReplicaLogDirTopicResult(topic.name))
-                result.partitions.append(AlterReplicaLogDirPartitionResult(index, code))
+                paths[index] = directory.path
                 await slices.spend()
-    return AlterReplicaLogDirsResponse(results=list(results.values()))
+    results = []
+    for name, paths in wanted.items():
+        result = AlterReplicaLogDirTopicResult(name)
+        results.append(result)
+        for index, path in paths.items():
+            code = ErrorCode.NONE
+            try:
+                broker.moves.request(name, index, path)
+            except KafkaError as refused:
+                code = refused.code
+            result.partitions.append(AlterReplicaLogDirPartitionResult(index, code))
+            await slices.spend()
+    return AlterReplicaLogDirsResponse(results=results)
 
 
 at_zk_broker = at_broker

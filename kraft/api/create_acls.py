@@ -8,6 +8,7 @@ A node has no authorizer yet, so every listener refuses with SECURITY_DISABLED, 
 
 from __future__ import annotations
 
+from kraft.api.acl_types import check_types
 from kraft.api.context import BrokerContext, ControllerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.create_acls_request import CreateAclsRequest
@@ -26,6 +27,10 @@ ROW = Api(
 
 
 async def at_broker(context: BrokerContext | ControllerContext, request: Request, message: CreateAclsRequest) -> Reply:
+    await check_types(
+        (each.resource_type, each.resource_pattern_type, each.operation, each.permission_type)
+        for each in message.creations
+    )
     return error(message, request.api_version, ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
 
 

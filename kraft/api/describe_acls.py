@@ -8,6 +8,7 @@ A node has no authorizer yet, so every listener refuses with SECURITY_DISABLED, 
 
 from __future__ import annotations
 
+from kraft.api.acl_types import check_types
 from kraft.api.context import BrokerContext, ControllerContext
 from kraft.api.row import Api, ListenerType, Operation, Resource
 from kraft.messages.describe_acls_request import DescribeAclsRequest
@@ -26,6 +27,9 @@ ROW = Api(
 async def at_broker(
     context: BrokerContext | ControllerContext, request: Request, message: DescribeAclsRequest
 ) -> Reply:
+    await check_types(
+        [(message.resource_type_filter, message.pattern_type_filter, message.operation, message.permission_type)]
+    )
     text = "No Authorizer is configured on the broker"
     return error(message, request.api_version, ErrorCode.SECURITY_DISABLED, text)
 

@@ -245,7 +245,10 @@ class _Poll:
         try:
             return self._served(key, wanted, counts=counts)
         except READ_FAILURES as failure:
-            return self._refused(key, wanted, refusal_of(failure, f"{key.name or key.topic_id}-{wanted.partition}"))
+            refusal = refusal_of(failure, f"{key.name or key.topic_id}-{wanted.partition}")
+            if refusal.code is ErrorCode.UNKNOWN_TOPIC_ID and self._context.knew(key, wanted.partition):
+                refusal = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)  # the topic was deleted
+            return self._refused(key, wanted, refusal)
 
     def _served(self, key: TopicKey, wanted: FetchPartition, *, counts: bool) -> PartitionData:
         partition = self._find(key, wanted)

@@ -36,7 +36,7 @@ import trio
 from kraft.api.alive_brokers import node_endpoints
 from kraft.api.context import BrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
-from kraft.api.transactional_writes import ADDING_VERSION, Unverified, unverified, verify
+from kraft.api.transactional_writes import ADDING_VERSION, Unconfirmed, Unverified, unverified, verify
 from kraft.broker.leadership import Leadership
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kraft.messages.produce_response import (
@@ -69,6 +69,7 @@ ROW = Api(
 logger = logging.getLogger("kraft.produce")
 
 ACKS_ALL = -1
+_ACKS = frozenset({ACKS_ALL, 0, 1})
 OLDEST_SERVED = 3
 TOPIC_IDS_VERSION = 13
 CURRENT_LEADER_VERSION = 10
@@ -88,8 +89,6 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
     version = request.api_version
     if version < OLDEST_SERVED:
         return _refused(message, version, ErrorCode.UNSUPPORTED_VERSION)
-    if message.acks not in (ACKS_ALL, 0, 1):
-        return _refused(message, version, ErrorCode.INVALID_REQUIRED_ACKS)
     topics = message.topic_data
     if len(topics) == 1 and len(topics[0].partition_data) == 1:  # most requests, and the shortest
         topic, data = topics[0], topics[0].partition_data[0]
@@ -226,13 +225,16 @@ class _Produced:
         try:
             if self._version >= TOPIC_IDS_VERSION:
                 name = replicas.name_of(topic_id)
-            if is_internal(name):
+            if self._acks not in _ACKS or is_internal(name):
+                self._check_known(name, data.index)
+                if self._acks not in _ACKS:
+                    raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
                 # The coordinators read these topics back, so only they may write to them.
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Clients may not write to {name}.")
+            verified_at = None if self._wanted is None else self._wanted.check(name, data.index)
             partition = replicas.leader_of(name, data.index)
             if self._acks == ACKS_ALL:
                 partition.check_min_insync()
-            verified_at = None if self._wanted is None else self._wanted.check(name, data.index)
             appended = append_produced(partition, data.records, self._version, self._broker.clock.now_ms(), verified_at)
         except (KafkaError, OSError) as failure:
             self._refuse(answer, name, partition, failure)
@@ -242,6 +244,12 @@ class _Produced:
             else:
                 self._appended(answer, partition, appended)
         return answer
+
+    def _check_known(self, name: str, index: int) -> None:
+        """Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION, which Apache's answers before it looks at anything else."""
+        topic = self._broker.image.topic(name)
+        if topic is None or index not in topic.partitions:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     async def append_long(self) -> None:
         """Append the batches that take longer."""
@@ -301,7 +309,7 @@ class _Produced:
             failure = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
         if self._acks == 0 and self._failure is None:
             self._failure = KafkaError(failure.code, f"{topic}-{answer.index}: {failure.message}")
-        # A text only where it concerns records: clients have better texts for the codes themselves.
+        # A text only where it concerns records or a transaction: clients have better texts for the codes themselves.
         answer.error_code = failure.code
         if failure.code in _STALE and self._version >= CURRENT_LEADER_VERSION:
             leader, epoch = self._broker.replicas.known_leader(topic, answer.index)
@@ -310,8 +318,9 @@ class _Produced:
         is_about_records = isinstance(failure, RefusedRecords)
         if partition is not None and (failure.code in _JUDGED_BY_THE_LOG or is_about_records):
             answer.log_start_offset = partition.log.log_start_offset
-        if isinstance(failure, RefusedRecords):
+        if is_about_records or isinstance(failure, Unconfirmed):
             answer.error_message = failure.message
+        if isinstance(failure, RefusedRecords):
             answer.record_errors = [BatchIndexAndErrorMessage(index, failure.message) for index in failure.indexes]
 
     def _name_endpoint(self, leader: int) -> None:

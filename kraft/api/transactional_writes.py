@@ -32,18 +32,28 @@ _RETRIED = frozenset(
 )
 
 
+_LED_SINCE = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+
+class Unconfirmed(KafkaError):
+    """The coordinator did not confirm that a partition is in the transaction. Its client gets the message, too."""
+
+    def anew(self) -> Unconfirmed:
+        return Unconfirmed(self.code, self.message)
+
+
 @attrs.define
 class Unverified:
     """The partitions of one request in which its producer has no open transaction yet.
 
     ``producers`` are the producers of its transactional batches, each as id and epoch. ``log_ends`` has the end of each
-    partition's log. ``verdicts`` has the error of each partition that is refused before the append, and NONE for each
+    partition's log. ``verdicts`` has the error of each partition that is refused before the append, and None for each
     other one that was found.
     """
 
     producers: set[tuple[int, int]] = attrs.Factory(set)
     log_ends: dict[tuple[str, int], int] = attrs.Factory(dict)
-    verdicts: dict[tuple[str, int], ErrorCode] = attrs.Factory(dict)
+    verdicts: dict[tuple[str, int], KafkaError | None] = attrs.Factory(dict)
 
     def check(self, name: str, index: int) -> int:
         """Return the end of the log at which the partition was verified, IN_TRANSACTION if it needed no verification.
@@ -51,9 +61,9 @@ class Unverified:
         Raises KafkaError with the coordinator's verdict, or NOT_LEADER_OR_FOLLOWER if this broker leads the partition
         only since the others were verified.
         """
-        verdict = self.verdicts.get((name, index), ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        if verdict is not ErrorCode.NONE:
-            raise KafkaError(verdict)
+        verdict = self.verdicts.get((name, index), _LED_SINCE)
+        if verdict is not None:
+            raise verdict.anew()
         return self.log_ends.get((name, index), IN_TRANSACTION)
 
 
@@ -64,7 +74,7 @@ async def unverified(broker: BrokerContext, partitions: Iterable[tuple[str, Part
     for name, data in partitions:
         await slices.spend()
         where, header = (name, data.index), _transactional_header(data)
-        found.verdicts[where] = ErrorCode.NONE
+        found.verdicts[where] = None
         if header is None:
             continue
         found.producers.add((header.producer_id, header.producer_epoch))
@@ -72,7 +82,7 @@ async def unverified(broker: BrokerContext, partitions: Iterable[tuple[str, Part
             log = broker.replicas.leader_of(*where).log
             log.producers.check_epoch(header.producer_id, header.producer_epoch)
         except KafkaError as refused:
-            found.verdicts[where] = refused.code
+            found.verdicts[where] = refused
             continue
         if not log.producers.is_in_transaction(header.producer_id, header.producer_epoch):
             found.log_ends[where] = log.log_end_offset
@@ -128,12 +138,16 @@ def _transactional_header(data: PartitionProduceData) -> BatchHeader | None:
         return None
 
 
-def _for_client(code: ErrorCode, version: int) -> ErrorCode:
+def _for_client(code: ErrorCode, version: int) -> KafkaError | None:
     """Translate an error of the coordinator as Apache's ``ReplicaManager.handleProduceAppend``."""
+    if code is ErrorCode.NONE:
+        return None
     if code in _RETRIED or (code is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDING_VERSION):
-        return ErrorCode.NOT_ENOUGH_REPLICAS
+        return Unconfirmed(ErrorCode.NOT_ENOUGH_REPLICAS, f"The coordinator of the transaction answered {code.name}.")
     if code is ErrorCode.PRODUCER_FENCED:
-        return ErrorCode.INVALID_PRODUCER_EPOCH
+        return KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
     if code is ErrorCode.TRANSACTION_ABORTABLE and version < ABORTABLE_VERSION:
-        return ErrorCode.INVALID_TXN_STATE
-    return code
+        code = ErrorCode.INVALID_TXN_STATE
+    if code is ErrorCode.INVALID_TXN_STATE:
+        return Unconfirmed(code, "The partition is not in the transaction.")
+    return KafkaError(code)

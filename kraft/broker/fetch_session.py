@@ -54,6 +54,8 @@ class CachedPartition:
     high_watermark: int = -1
     log_start_offset: int = -1
     is_returned: bool = False
+    was_known: bool = False
+    """Whether the broker has known its topic during the session."""
 
     def changed(self, answer: PartitionData) -> bool:
         """Return whether ``answer`` differs from the state last returned, and store it as the state last returned."""
@@ -70,6 +72,7 @@ class CachedPartition:
         self.log_start_offset = answer.log_start_offset
         # KIP-227: the next response repeats a partition that returned an error.
         self.is_returned = answer.error_code == ErrorCode.NONE
+        self.was_known = self.was_known or answer.error_code != ErrorCode.UNKNOWN_TOPIC_ID
         return fresh
 
 
@@ -158,6 +161,11 @@ class FetchContext:
     wanted: list[Wanted]
     session: FetchSession | None = None
     epoch: int = FINAL_EPOCH
+
+    def knew(self, key: TopicKey, index: int) -> bool:
+        """Whether the broker has known the topic of a partition during the session."""
+        entry = None if self.session is None else self.session.partitions.get((key, index))
+        return entry is not None and entry.was_known
 
     def respond(self, answers: list[Answered]) -> Steps[tuple[int, list[FetchableTopicResponse]]]:
         """Return the session id and the topics of the response.

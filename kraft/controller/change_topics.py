@@ -23,29 +23,34 @@ _NAMES_BELOW = 6  # DeleteTopics v6 names topics by name or by id
 
 
 def delete_topics(context: Context, request: DeleteTopicsRequest) -> Steps[Decision]:
-    """Remove each topic with its configuration, or refuse it by itself."""
-    times = yield from counted(_resolved(context, name, topic_id) for name, topic_id in _wanted(context, request))
-    seen: set[tuple[str | None, UUID]] = set()
+    """Remove each topic with its configuration, or refuse it by itself.
+
+    A name or an id that is given twice is refused once, and so is a topic that is given by its name and by its id.
+    """
+    if not context.config.delete_topic_enable:
+        supported = context.version >= _DELETION_DISABLED_FROM
+        raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED if supported else ErrorCode.INVALID_REQUEST)
+    times = yield from counted(_wanted(context, request))
     results: list[DeletableTopicResult] = []
     records: list[Any] = []
-    for name, topic_id in _wanted(context, request):
+    for (name, topic_id), count in times.items():
         yield 1
-        if (name, topic_id) in seen:
-            continue  # a topic that is named twice is refused once
-        seen.add((name, topic_id))
         result = DeletableTopicResult(name=name, topic_id=topic_id)
-        results.append(result)
         try:
-            found = _topic_to_delete(context, name, topic_id)
-            if times[found] > 1:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, "The topic is named more than once.")
+            found = _topic_to_delete(context, name, topic_id, count)
+            topic = context.image.topics[found]
+            result.name, result.topic_id = topic.name, found
+            if name is None and times[topic.name, ZERO_UUID] == 1:
+                continue
+            if name is not None and (None, found) in times:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "The topic is given by its id, too.")
             if len(records) == MAX_RECORDS_PER_USER_OPERATION:
                 raise KafkaError(ErrorCode.POLICY_VIOLATION, "Too many topics in one request.")
         except KafkaError as error:
             result.error_code, result.error_message = error.code, error.message
-            continue
-        result.name, result.topic_id = context.image.topics[found].name, found
-        records.append(RemoveTopicRecord(topic_id=found))
+        else:
+            records.append(RemoveTopicRecord(topic_id=found))
+        results.append(result)
     return Decision(tuple(records), DeleteTopicsResponse(responses=results), is_atomic=True)
 
 
@@ -56,20 +61,14 @@ def _wanted(context: Context, request: DeleteTopicsRequest) -> Iterator[tuple[st
         yield from ((topic.name, topic.topic_id) for topic in request.topics)
 
 
-def _resolved(context: Context, name: str | None, topic_id: UUID) -> UUID | None:
-    return topic_id if name is None else context.image.topic_ids.get(name)
-
-
-def _topic_to_delete(context: Context, name: str | None, topic_id: UUID) -> UUID:
-    if not context.config.delete_topic_enable:
-        supported = context.version >= _DELETION_DISABLED_FROM
-        code = ErrorCode.TOPIC_DELETION_DISABLED if supported else ErrorCode.INVALID_REQUEST
-        raise KafkaError(code, "Topic deletion is disabled (delete.topic.enable is false).")
+def _topic_to_delete(context: Context, name: str | None, topic_id: UUID, times: int) -> UUID:
     if name is None and topic_id == ZERO_UUID:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
     if name is not None and topic_id != ZERO_UUID:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
-    found = _resolved(context, name, topic_id)
+    if times > 1:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "The topic is given more than once.")
+    found = topic_id if name is None else context.image.topic_ids.get(name)
     if found is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if found not in context.image.topics:

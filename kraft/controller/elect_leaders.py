@@ -39,13 +39,19 @@ def elect_leaders(context: Context, request: ElectLeadersRequest) -> Steps[Decis
     records: list[PartitionChangeRecord] = []
     results: list[ReplicaElectionResult] = []
     wanted = yield from _wanted(context, request)
+    done: dict[tuple[str, int], PartitionResult] = {}
     for name, indexes in wanted:
         yield 1
         topic = ReplicaElectionResult(topic=name)
         results.append(topic)
         for index in indexes:
             yield 1
+            result = done.get((name, index))
+            if result is not None:  # named again: it has one election, and a result each time
+                topic.partition_result.append(result)
+                continue
             result = PartitionResult(partition_id=index, error_code=ErrorCode.NONE, error_message=None)
+            done[name, index] = result
             topic.partition_result.append(result)
             try:
                 if refusal is not None:
@@ -62,7 +68,7 @@ def elect_leaders(context: Context, request: ElectLeadersRequest) -> Steps[Decis
 def _wanted(context: Context, request: ElectLeadersRequest) -> Steps[Iterable[tuple[str, Iterable[int]]]]:
     """The topics and partitions to elect for. For all: every topic, with its partitions that lack the wanted leader."""
     if request.topic_partitions is not None:
-        return ((named.topic, dict.fromkeys(named.partitions)) for named in request.topic_partitions)
+        return ((named.topic, named.partitions) for named in request.topic_partitions)
     if request.election_type not in (ElectionType.PREFERRED, ElectionType.UNCLEAN):
         return ()
     key = NOT_PREFERRED if request.election_type == ElectionType.PREFERRED else LEADERLESS

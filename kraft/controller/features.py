@@ -1,7 +1,8 @@
 """UpdateFeatures (57, KIP-584, KIP-778): move the cluster to other levels of its features, all of them or none.
 
-v0 says by ``allow_downgrade`` what v1+ say by an upgrade type. A failure is one error for the whole request; on success
-v0 and v1 also list each feature. kraft.version cannot leave 0 here, because the quorum's voters are static.
+v0 has no upgrade type and cannot downgrade: Apache's quorum controllers ignore its ``allow_downgrade``. A failure is
+one error for the whole request; on success v0 and v1 also list each feature. kraft.version cannot leave 0 here, because
+the quorum's voters are static.
 """
 
 from __future__ import annotations
@@ -77,8 +78,6 @@ def _check(context: Context, update: FeatureUpdateKey) -> None:
 
 
 def _way(context: Context, update: FeatureUpdateKey) -> UpgradeType | None:
-    if context.version == 0:
-        return UpgradeType.SAFE_DOWNGRADE if update.allow_downgrade else UpgradeType.UPGRADE
     return UpgradeType(update.upgrade_type) if update.upgrade_type in UpgradeType.__members__.values() else None
 
 

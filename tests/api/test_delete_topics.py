@@ -45,9 +45,11 @@ async def test_deletion_can_be_switched_off() -> None:
         embedded_node(topics={"orders": 1}, settings={"delete.topic.enable": "false"}) as node,
         connected(node) as broker,
     ):
-        request = DeleteTopicsRequest(topics=[DeleteTopicState("orders")], timeout_ms=5000)
-        (answer,) = (await broker.request(request, 6)).responses
-        assert answer.error_code == ErrorCode.TOPIC_DELETION_DISABLED
+        request = DeleteTopicsRequest(topics=[DeleteTopicState("orders")] * 2, timeout_ms=5000)
+        answers = (await broker.request(request, 6)).responses
+        assert [(each.error_code, each.error_message) for each in answers] == [
+            (ErrorCode.TOPIC_DELETION_DISABLED, None)
+        ] * 2
 
 
 @pytest.mark.parametrize("length", [10, 249])

@@ -30,6 +30,7 @@ from kraft.testing import EmbeddedCluster, embedded_node
 from kraft.wire.errors import ErrorCode
 from kraft.world.dial import dial_by_tcp
 from kraft.world.transport import Transport
+from tests.api.groups import coordinated
 from tests.support.held import TOPIC, broker_in, leader_in, serving
 from tests.support.nodes import connected
 from tests.support.steps import steps_of_this_task
@@ -108,9 +109,11 @@ async def test_the_log_says_why_acks_0_closed_a_connection(
 
 @pytest.mark.parametrize("acks", [-2, 2, 3, 32767])
 async def test_other_acks_are_refused(broker: Connection, topic: str, acks: int) -> None:
-    """KIP-1 took acks > 1 away."""
+    """KIP-1 took acks > 1 away. An unknown topic is refused first, as by Apache's ``KafkaApis``."""
     assert (await produce(broker, topic, batch(b"a"), acks=acks)).error_code == ErrorCode.INVALID_REQUIRED_ACKS
     assert await end_offset(broker, topic) == 0
+    unknown = await produce(broker, "nowhere", batch(b"a"), acks=acks)
+    assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize("partition", [-1, 1, 2**31 - 1])
@@ -324,8 +327,11 @@ async def test_requests_of_one_connection_are_answered_in_order(
 
 async def test_clients_may_not_write_to_internal_topics(broker: Connection) -> None:
     """One record that the coordinator cannot read, and no group of the partition could be loaded again."""
+    await coordinated(broker, "internal")
     answer = await produce(broker, "__consumer_offsets", batch(b"a", key=b"k"))
     assert answer.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    absent = await produce(broker, "__share_group_state", batch(b"a"))
+    assert absent.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "a topic that does not exist yet"
 
 
 def _addressed(*batches: tuple[str, int, bytes], acks: int = -1) -> ProduceRequest:

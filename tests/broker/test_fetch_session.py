@@ -243,6 +243,22 @@ class TestWhatIsNews:
         assert heard == [[0], [0], [0], []]
 
 
+def test_a_session_remembers_that_a_topic_was_known() -> None:
+    """A deleted topic then gets UNKNOWN_TOPIC_OR_PARTITION, as at Apache's, whose sessions keep the name of an id."""
+    sessions = cache()
+    context = ask(sessions, full(2))
+    assert not context.knew(*_place(0)), "before the first answer"
+    finished(context.respond([data(0), data(1, error_code=ErrorCode.UNKNOWN_TOPIC_ID)]))
+    assert (context.knew(*_place(0)), context.knew(*_place(1)), context.knew(*_place(2))) == (True, False, False)
+    finished(context.respond([data(0, error_code=ErrorCode.UNKNOWN_TOPIC_ID)]))
+    assert context.knew(*_place(0)), "it is remembered"
+    assert not FetchContext([]).knew(*_place(0)), "without a session"
+
+
+def _place(partition: int) -> tuple[TopicKey, int]:
+    return TopicKey("t", NO_ID), partition
+
+
 def test_a_partition_that_gave_records_goes_to_the_end_of_the_line() -> None:
     """A small ``fetch.max.bytes`` must starve no partition."""
     sessions = cache()

@@ -46,6 +46,22 @@ def test_back_to_the_preferred_leader() -> None:
     }
 
 
+def test_a_partition_that_is_named_again_has_one_election() -> None:
+    """The answer names it each time, as Apache's does, and the leader epoch rises once."""
+    toy = ToyCluster()
+    toy.start(1, 2)
+    toy.create(assignment={0: [1, 2]})
+    toy.heartbeat(1, fence=True)
+    toy.heartbeat(1)
+    toy.in_sync(1, 2)
+    epoch = toy.partition().leader_epoch
+    wanted = [TopicPartitions(topic="t", partitions=each) for each in ([0, 0], [0])]
+    response = toy.ask(ElectLeadersRequest(election_type=PREFERRED, topic_partitions=wanted))
+    codes = [[each.error_code for each in topic.partition_result] for topic in response.replica_election_results]
+    assert codes == [[ErrorCode.NONE] * 2, [ErrorCode.NONE]]
+    assert (toy.partition().leader, toy.partition().leader_epoch) == (1, epoch + 1)
+
+
 def test_an_unclean_leader() -> None:
     toy = ToyCluster()
     toy.start(1, 2)

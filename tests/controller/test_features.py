@@ -145,12 +145,14 @@ def test_the_answer_has_features_up_to_version_1(version: int, names: list[str])
     assert all(result.error_code == ErrorCode.NONE for result in response.results)
 
 
-@pytest.mark.parametrize(("allowed", "level"), [(True, 20), (False, 21)])
-def test_version_0_allows_downgrades_by_a_flag(allowed: bool, level: int) -> None:
+@pytest.mark.parametrize("allowed", [True, False])
+def test_version_0_cannot_downgrade(allowed: bool) -> None:
+    """The quorum controllers of Apache Kafka ignore ``allowDowngrade``, which was for those with ZooKeeper."""
     toy = ToyCluster()
     wanted = FeatureUpdateKey(feature=METADATA_VERSION, max_version_level=20, allow_downgrade=allowed)
-    toy.ask(UpdateFeaturesRequest(feature_updates=[wanted]), 0)
-    assert toy.image.metadata_version == level
+    response = toy.ask(UpdateFeaturesRequest(feature_updates=[wanted]), 0)
+    assert response.error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert toy.image.metadata_version == 21
 
 
 def test_an_unchanged_value_gets_no_record() -> None:

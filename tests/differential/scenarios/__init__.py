@@ -109,6 +109,7 @@ NEWEST_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         transactions.transactions,
         transactions.listed_transactions,
         transactions.transaction_outcomes,
+        transactions.refused_batches,
         transactions.isolation_levels,
         transactions.write_txn_markers,
     )

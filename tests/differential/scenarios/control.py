@@ -21,6 +21,8 @@ def elect_leaders(talk: Talk) -> None:
             "unknown partition": [{"topic": "elected", "partitions": [0, 7]}],
             "unknown topic": [{"topic": "elected-by-nobody", "partitions": [0]}],
             "no partitions": [{"topic": "elected", "partitions": []}],
+            "partition twice": [{"topic": "elected", "partitions": [0, 0]}],
+            "topic twice": [{"topic": "elected", "partitions": [0]}, {"topic": "elected", "partitions": [1, 0]}],
         }.items():
             for version in talk.versions(ApiKey.ELECT_LEADERS):
                 if version > 0 or kind == 0:
@@ -51,6 +53,16 @@ def reassignments(talk: Talk) -> None:
             talk.sweep(f"{case}, {allowed}", api, body)
     for case, name, index in (("unknown partition", "reassigned", 9), ("unknown topic", "reassigned-nowhere", 0)):
         topics = [{"name": name, "partitions": [{"partitionIndex": index, "replicas": [NODE_ID]}]}]
+        talk.sweep(case, api, {"topics": topics})
+    good = {"partitionIndex": 0, "replicas": [NODE_ID]}
+    bad = {"partitionIndex": 0, "replicas": []}
+    for case, topics in {
+        "partition twice": [{"name": "reassigned", "partitions": [good, bad]}],
+        "topic twice": [{"name": "reassigned", "partitions": [each]} for each in (good, bad)],
+        "topic twice, other partitions": [
+            {"name": "reassigned", "partitions": [each]} for each in (good, {**good, "partitionIndex": 1})
+        ],
+    }.items():
         talk.sweep(case, api, {"topics": topics})
     talk.sweep("no topics", api, {"topics": []})
     talk.sweep("no partitions", api, {"topics": [{"name": "reassigned", "partitions": []}]})
@@ -99,8 +111,7 @@ def update_features(talk: Talk) -> None:
     for version in talk.versions(api):
         down = {"feature": METADATA_VERSION, "maxVersionLevel": LEVEL - 1, "upgradeType": 2, "allowDowngrade": True}
         up = {"feature": METADATA_VERSION, "maxVersionLevel": LEVEL, "upgradeType": 1}
-        if version > 0:
-            ask("down for good", version, {"featureUpdates": [down], "timeoutMs": 5000})
+        ask("down for good", version, {"featureUpdates": [down], "timeoutMs": 5000})
         ask("up for good", version, {"featureUpdates": [up], "timeoutMs": 5000})
         ask("nothing", version, {"featureUpdates": [], "timeoutMs": 5000})
 

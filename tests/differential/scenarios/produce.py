@@ -213,6 +213,15 @@ def produce_addressed(talk: Talk) -> None:
     talk.sweep(
         "internal topic", ApiKey.PRODUCE, produced({"name": "__consumer_offsets", "topicId": UNKNOWN_ID}, batch())
     )
+    absent = {"name": "__share_group_state", "topicId": UNKNOWN_ID}
+    talk.sweep("internal topic that is not there", ApiKey.PRODUCE, produced(absent, batch()))
+    for case, named, index in (
+        ("unknown topic", unknown, 0),
+        ("unknown partition", topic, 2),
+        ("internal topic", {"name": "__consumer_offsets", "topicId": UNKNOWN_ID}, 0),
+        ("internal partition that is not there", {"name": "__consumer_offsets", "topicId": UNKNOWN_ID}, 9),
+    ):
+        talk.sweep(f"{case}, acks 2", ApiKey.PRODUCE, produced(named, batch(), index=index, acks=2))
     talk.sweep("nothing", ApiKey.PRODUCE, {"acks": -1, "timeoutMs": 5000, "topicData": []})
     talk.sweep(
         "no partition", ApiKey.PRODUCE, {"acks": 1, "timeoutMs": 5000, "topicData": [{**topic, "partitionData": []}]}

@@ -8,6 +8,7 @@ from kraft.messages.registry import ApiKey
 from kraft.records.record import Record, encode_batch
 from tests.differential.scenarios.produce import TIME_MS, UNKNOWN_ID, made, produced
 from tests.differential.talk import Talk
+from tests.support.eventually import eventually
 
 BATCHES = 5
 
@@ -111,6 +112,13 @@ def fetch_sessions(talk: Talk) -> None:
         if version == 13:
             say("by name", answer["sessionId"], 2, none, version=12)
         say("empty new", 0, 0, none)
+        gone = made(talk, f"sessions-gone-{version}")
+        session = say("new with two topics", 0, 0, {**both, "topics": both["topics"] + fetched(gone, {})["topics"]})
+        talk.prepare(ApiKey.DELETE_TOPICS, {"topics": [{"name": gone["name"]}], "timeoutMs": 9000})
+        asked = {"topics": [{"name": gone["name"]}], "allowAutoTopicCreation": False}
+        eventually(lambda asked=asked: talk.prepare(ApiKey.METADATA, asked)["topics"][0]["errorCode"])
+        say("a topic is deleted", session["sessionId"], 1, none)
+        say("a topic is deleted, again", session["sessionId"], 2, none)
 
 
 def list_offsets(talk: Talk) -> None:
@@ -207,6 +215,15 @@ def alter_replica_log_dirs(talk: Talk) -> None:
     }.items():
         body = {"dirs": [{"path": path, "topics": [{"name": topic, "partitions": [index]}]}]}
         talk.sweep(case, ApiKey.ALTER_REPLICA_LOG_DIRS, body)
+    kept = {"name": "kept", "partitions": [0]}
+    for case, directories in {
+        "a partition twice": [{"path": here, "topics": [{**kept, "partitions": [0, 0]}]}],
+        "a topic twice": [{"path": here, "topics": [kept, kept]}],
+        "a directory twice": [{"path": here, "topics": [kept]}] * 2,
+        "two directories": [{"path": path, "topics": [kept]} for path in (here, "/no/such/directory")],
+        "two directories, the other way": [{"path": path, "topics": [kept]} for path in ("/no/such/directory", here)],
+    }.items():
+        talk.sweep(case, ApiKey.ALTER_REPLICA_LOG_DIRS, {"dirs": directories})
     talk.sweep("nothing", ApiKey.ALTER_REPLICA_LOG_DIRS, {"dirs": []})
 
 

@@ -9,6 +9,8 @@ ANY, TOPIC, CLUSTER = 1, 2, 4
 ALLOW, READ, LITERAL = 3, 3, 3
 EXACT, DEFAULT, OF_ANY = range(3)
 SHA_256, SHA_512 = 1, 2
+UNKNOWN_FIELDS_OF_FILTERS = ("resourceTypeFilter", "patternTypeFilter", "operation", "permissionType")
+UNKNOWN_FIELDS_OF_RULES = ("resourceType", "resourcePatternType", "operation", "permissionType")
 
 
 def acls(talk: Talk) -> None:
@@ -36,6 +38,7 @@ def acls(talk: Talk) -> None:
         "a principal": {"principalFilter": "User:somebody"},
         "a principal without a type": {"principalFilter": "somebody"},
         "an operation": {"operation": READ, "permissionType": ALLOW},
+        **{f"{field} {kind}": {field: kind} for field in UNKNOWN_FIELDS_OF_FILTERS for kind in (0, 99)},
     }
     for case, more in filters.items():
         talk.sweep(case, ApiKey.DESCRIBE_ACLS, {**everything, **more})
@@ -47,6 +50,7 @@ def acls(talk: Talk) -> None:
         "no name": {"resourceName": ""},
         "no host": {"host": ""},
         "a principal without a type": {"principal": "somebody"},
+        **{f"{field} {kind}": {field: kind} for field in UNKNOWN_FIELDS_OF_RULES for kind in (0, ANY, 99)},
     }.items():
         talk.sweep(case, ApiKey.CREATE_ACLS, {"creations": [{**rule, **more}]})
     talk.sweep("two", ApiKey.CREATE_ACLS, {"creations": [rule, {**rule, "resourceName": "acls-2"}]})

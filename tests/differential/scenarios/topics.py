@@ -104,6 +104,9 @@ def create_many_topics(talk: Talk) -> None:
         talk.ask("mixed", ApiKey.CREATE_TOPICS, version, {"topics": mixed})
         talk.ask("none", ApiKey.CREATE_TOPICS, version, {"topics": []})
         talk.ask("no time", ApiKey.CREATE_TOPICS, version, {"topics": [_topic(f"no-time-{version}")], "timeoutMs": -1})
+    for version in talk.versions(ApiKey.CREATE_TOPICS):
+        both = [_topic(f"beside.{version}"), _topic(f"beside_{version}"), _topic(f"beside-{version}")]
+        talk.ask("two that collide", ApiKey.CREATE_TOPICS, version, {"topics": both})
     talk.ask("collision", ApiKey.CREATE_TOPICS, latest, {"topics": [_topic("collide.one")]})
     talk.ask("collides", ApiKey.CREATE_TOPICS, latest, {"topics": [_topic("collide_one")]})
 
@@ -167,3 +170,14 @@ def delete_topics(talk: Talk) -> None:
                 "id again": {"name": None, "topicId": ids[second]},
             }.items():
                 talk.ask(case, ApiKey.DELETE_TOPICS, version, {"topics": [topic], "timeoutMs": 9000})
+            names = [f"gone-{version}-{letter}" for letter in "abc"]
+            made = talk.prepare(ApiKey.CREATE_TOPICS, {"topics": [_topic(name) for name in names]})
+            by_name = [{"name": topic["name"]} for topic in made["topics"]]
+            by_id = [{"name": None, "topicId": topic["topicId"]} for topic in made["topics"]]
+            for case, topics in {
+                "name and id": [by_name[0], by_id[0]],
+                "id twice": [by_id[1], by_id[1]],
+                "unknown id twice": [{"name": None, "topicId": UNKNOWN_ID}] * 2,
+                "good and both": [by_name[2], {**by_id[1], **by_name[1]}],
+            }.items():
+                talk.ask(case, ApiKey.DELETE_TOPICS, version, {"topics": topics, "timeoutMs": 9000})

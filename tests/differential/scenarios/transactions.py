@@ -39,6 +39,8 @@ RETRIABLE = (
 )
 ISOLATION_LEVELS = (0, 1)
 MAX_BYTES = 1 << 20
+FIRST_TRANSACTIONAL = 3
+UNKNOWN_ID = "AAAAAAAAAAAAAAAAAAAAfw"
 
 
 @attrs.define
@@ -219,6 +221,38 @@ def transaction_outcomes(talk: Talk) -> None:
             restarted = {"transactionalId": case, "transactionTimeoutMs": TIMEOUT_MS}
             talk.ask(f"{case}, starts again", ApiKey.INIT_PRODUCER_ID, talk.latest[ApiKey.INIT_PRODUCER_ID], restarted)
             observed(talk, f"{case}, starts again", producer, topic)
+
+
+def refused_batches(talk: Talk) -> None:
+    """Batches of transactions that the coordinator or the log refuses, in every version of Produce."""
+    find_transactions(talk, "refused")
+    topic = made(talk, "refused-batches")
+    Producer.started(talk, "refused").write(topic)
+    fenced = Producer.started(talk, "refused-fenced")
+    fenced.write(topic)
+    fenced.end(committed=True)
+    newer = Producer.started(talk, "refused-fenced")
+    other = Producer.started(talk, "refused-other")
+    producers = {
+        "of a fenced producer": fenced,
+        "of an epoch to come": attrs.evolve(newer, epoch=newer.epoch + 5),
+        "of an unknown transactional id": Producer(talk, "refused-nobody", 123_456, 0),
+        "of another producer id": attrs.evolve(other, producer_id=123_457),
+        "of another's producer id": attrs.evolve(other, producer_id=newer.producer_id, epoch=newer.epoch),
+    }
+    for version in talk.versions(ApiKey.PRODUCE):
+        if version < FIRST_TRANSACTIONAL:
+            continue
+        for case, producer in producers.items():
+            for acks in (-1, 1):
+                body = {**attrs.evolve(producer, sequence=0).writing(topic), "acks": acks}
+                talk.ask(f"{case}, acks {acks}", ApiKey.PRODUCE, version, body)
+        if version <= LAST_OF_FIRST[ApiKey.PRODUCE]:
+            talk.ask("that was not added", ApiKey.PRODUCE, version, attrs.evolve(newer, sequence=0).writing(topic))
+        nameless = {**attrs.evolve(newer, sequence=0).writing(topic), "transactionalId": None}
+        talk.ask("without a transactional id", ApiKey.PRODUCE, version, nameless)
+        unknown = {"name": "refused-nowhere", "topicId": UNKNOWN_ID}
+        talk.ask("to an unknown topic", ApiKey.PRODUCE, version, attrs.evolve(newer, sequence=0).writing(unknown))
 
 
 def isolation_levels(talk: Talk) -> None:
