@@ -106,6 +106,7 @@ NEWEST_SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         new_groups.consumer_heartbeats,
         new_groups.consumer_assignments,
         new_groups.consumer_offsets,
+        new_groups.classic_members,
         transactions.transactions,
         transactions.listed_transactions,
         transactions.transaction_outcomes,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import struct
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from kraft.messages.registry import ApiKey
-from tests.differential.scenarios.groups import find, formed, joining
+from tests.differential.scenarios.groups import NAMED, find, formed, joining
 from tests.differential.scenarios.produce import UNKNOWN_ID, made
 from tests.differential.scenarios.share_groups import A, B, configured, consumer
 from tests.differential.talk import Body, Talk
+from tests.support.eventually import eventually
 
 HEARTBEAT, DESCRIBE = ApiKey.CONSUMER_GROUP_HEARTBEAT, ApiKey.CONSUMER_GROUP_DESCRIBE
 C = "A" * 21 + "w"
@@ -153,3 +156,51 @@ def consumer_offsets(talk: Talk) -> None:
     talk.sweep("classic member", ApiKey.HEARTBEAT, beat)
     talk.sweep("in a consumer group", ApiKey.HEARTBEAT, beat | {"groupId": "epochs", "memberId": A})
     talk.sweep("other protocols", ApiKey.JOIN_GROUP, joining("epochs", protocolType="connect"))
+
+
+def classic_members(talk: Talk) -> None:
+    """Commits of a classic member in a consumer group, in its generation and in others."""
+    topic = made(talk, "mixed", 2)
+    find(talk, "mixed")
+    member, generation = _classic_generation(talk, "mixed", "", topic, 0, 1)
+    talk.prepare(HEARTBEAT, consumer("mixed", A, 0, "mixed"))
+    _commits(talk, "mixed", member, generation, topic, "beside a consumer")
+    beat = {"groupId": "mixed", "generationId": generation, "memberId": member}
+    eventually(lambda: talk.prepare(ApiKey.HEARTBEAT, beat)["errorCode"])
+    member, newer = _classic_generation(talk, "mixed", member, topic, 0, 1)
+    talk.note("the generations", newer - generation)
+    _commits(talk, "mixed", member, newer, topic, "after a rebalance")
+
+
+def _classic_generation(talk: Talk, group: str, member: str, topic: Body, *partitions: int) -> tuple[str, int]:
+    """Join as a classic member that owns ``partitions``, or as a new one that gives itself these."""
+    name = topic["name"].encode()
+    named = struct.pack(">ih", 1, len(name)) + name
+    listed = named + struct.pack(f">i{len(partitions)}i", len(partitions), *partitions)
+    subscription = struct.pack(">h", 1) + named + struct.pack(">i", 0) + (listed if member else struct.pack(">i", 0))
+    protocols = [{"name": "range", "metadata": base64.b64encode(subscription).decode()}]
+    answer = talk.prepare(ApiKey.JOIN_GROUP, joining(group, member, protocols=protocols))
+    if answer["errorCode"] == 79:
+        answer = talk.prepare(ApiKey.JOIN_GROUP, joining(group, answer["memberId"], protocols=protocols))
+    assert answer["errorCode"] == 0, answer
+    member, generation = answer["memberId"], answer["generationId"]
+    assignment = base64.b64encode(struct.pack(">h", 0) + listed + struct.pack(">i", 0)).decode()
+    rows = [{"memberId": member, "assignment": assignment}]
+    body = {"groupId": group, "generationId": generation, "memberId": member, **NAMED, "assignments": rows}
+    synced = talk.prepare(ApiKey.SYNC_GROUP, body)
+    assert synced["errorCode"] == 0, synced
+    return member, generation
+
+
+def _commits(talk: Talk, group: str, member: str, generation: int, topic: Body, case: str) -> None:
+    """Commit each partition alone. Which one a member keeps may differ, so the codes are sorted."""
+    for at in sorted({-1, generation - 2, generation - 1, generation, generation + 1}):
+        for version in talk.versions(ApiKey.OFFSET_COMMIT):
+            codes = []
+            for index in (0, 1):
+                row = {"partitionIndex": index, "committedOffset": 3, "committedLeaderEpoch": -1}
+                body = {"groupId": group, "memberId": member, "generationIdOrMemberEpoch": at}
+                body["topics"] = [{**topic, "partitions": [{**row, "committedMetadata": ""}]}]
+                answer = talk.prepare(ApiKey.OFFSET_COMMIT, body, version)
+                codes += [each["errorCode"] for named in answer["topics"] for each in named["partitions"]]
+            talk.note(f"{case}, {at - generation} generations, version {version}", sorted(codes))
