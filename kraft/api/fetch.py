@@ -39,7 +39,14 @@ import trio
 
 from kraft.api.alive_brokers import node_endpoints
 from kraft.api.context import BrokerContext
-from kraft.api.partitions import MAX_COPIED_BYTES, READ_FAILURES, ChangedPartitions, PartitionWatcher, refusal_of
+from kraft.api.partitions import (
+    MAX_COPIED_BYTES,
+    READ_FAILURES,
+    ChangedPartitions,
+    PartitionWatcher,
+    ReadFailure,
+    refusal_of,
+)
 from kraft.api.quorum_requests import submit_to_quorum
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.broker.fetch_session import AT_ONCE, Answered, FetchContext, TopicKey
@@ -245,10 +252,13 @@ class _Poll:
         try:
             return self._served(key, wanted, counts=counts)
         except READ_FAILURES as failure:
-            refusal = refusal_of(failure, f"{key.name or key.topic_id}-{wanted.partition}")
-            if refusal.code is ErrorCode.UNKNOWN_TOPIC_ID and self._context.knew(key, wanted.partition):
-                refusal = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)  # the topic was deleted
-            return self._refused(key, wanted, refusal)
+            return self._refused(key, wanted, self._refusal(key, wanted, failure))
+
+    def _refusal(self, key: TopicKey, wanted: FetchPartition, failure: ReadFailure) -> KafkaError:
+        refusal = refusal_of(failure, f"{key.name or key.topic_id}-{wanted.partition}")
+        if refusal.code is ErrorCode.UNKNOWN_TOPIC_ID and self._context.knew(key, wanted.partition):
+            return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)  # the topic was deleted
+        return refusal
 
     def _served(self, key: TopicKey, wanted: FetchPartition, *, counts: bool) -> PartitionData:
         partition = self._find(key, wanted)

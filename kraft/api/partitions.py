@@ -17,6 +17,7 @@ from kraft.world.slices import Slices
 
 logger = logging.getLogger("kraft.replicas")
 
+ReadFailure = KafkaError | CorruptBatch | OSError
 READ_FAILURES = (KafkaError, CorruptBatch, OSError)
 """The errors of a read of a partition's log. They concern this partition alone (``ReplicaManager.readFromLog``)."""
 MAX_COPIED_BYTES = 1 << 16
@@ -59,7 +60,7 @@ async def answered(
     return results
 
 
-def refusal_of(failure: KafkaError | CorruptBatch | OSError, name: str) -> KafkaError:
+def refusal_of(failure: ReadFailure, name: str) -> KafkaError:
     """Return the error of a partition whose log cannot be read. Log a line if its disk is the cause."""
     if isinstance(failure, KafkaError):
         return failure

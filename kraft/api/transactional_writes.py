@@ -82,7 +82,7 @@ async def unverified(broker: BrokerContext, partitions: Iterable[tuple[str, Part
             log = broker.replicas.leader_of(*where).log
             log.producers.check_epoch(header.producer_id, header.producer_epoch)
         except KafkaError as refused:
-            found.verdicts[where] = refused
+            found.verdicts[where] = refused.anew()
             continue
         if not log.producers.is_in_transaction(header.producer_id, header.producer_epoch):
             found.log_ends[where] = log.log_end_offset
