@@ -255,6 +255,9 @@ class _Poll:
             return self._refused(key, wanted, self._refusal(key, wanted, failure))
 
     def _refusal(self, key: TopicKey, wanted: FetchPartition, failure: ReadFailure) -> KafkaError:
+        """Return the error for the response. The caller's frame gives it no name: that would be a cycle with its
+        traceback.
+        """
         refusal = refusal_of(failure, f"{key.name or key.topic_id}-{wanted.partition}")
         if refusal.code is ErrorCode.UNKNOWN_TOPIC_ID and self._context.knew(key, wanted.partition):
             return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)  # the topic was deleted

@@ -57,7 +57,7 @@ def _check(context: Context, update: FeatureUpdateKey) -> None:
     """Raise KafkaError INVALID_UPDATE_VERSION unless the cluster can run at the level of ``update``."""
     name, level = update.feature, update.max_version_level
     present = context.image.features.get(name, 0)
-    way = _way(context, update)
+    way = _way(update)
     if way is None:
         _refuse(update, f"there is no upgrade type {update.upgrade_type}.")
     if level < 0:
@@ -77,7 +77,7 @@ def _check(context: Context, update: FeatureUpdateKey) -> None:
         _refuse(update, "the metadata may hold what it could not say at that level.")
 
 
-def _way(context: Context, update: FeatureUpdateKey) -> UpgradeType | None:
+def _way(update: FeatureUpdateKey) -> UpgradeType | None:
     return UpgradeType(update.upgrade_type) if update.upgrade_type in UpgradeType.__members__.values() else None
 
 

@@ -35,7 +35,7 @@ _RESPONSE_PREFIX = (struct.Struct(">ii"), struct.Struct(">iiB"))
 _FRAME_LENGTH = struct.Struct(">i")
 _FLEXIBLE_HEADER = 2
 _KEPT_END = 256
-"""Where a client id ends that a connection keeps. Ten thousand connections with long ones would need much memory."""
+"""A connection keeps a client id that ends here or before. Long ones of ten thousand connections need much memory."""
 
 
 def parse_request(

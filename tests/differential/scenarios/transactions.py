@@ -18,6 +18,7 @@ from kraft.wire.errors import ErrorCode
 from tests.differential.scenarios.groups import find
 from tests.differential.scenarios.produce import (
     TIME_MS,
+    UNKNOWN_ID,
     batch,
     find_transactions,
     made,
@@ -40,7 +41,6 @@ RETRIABLE = (
 ISOLATION_LEVELS = (0, 1)
 MAX_BYTES = 1 << 20
 FIRST_TRANSACTIONAL = 3
-UNKNOWN_ID = "AAAAAAAAAAAAAAAAAAAAfw"
 
 
 @attrs.define
