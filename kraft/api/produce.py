@@ -90,12 +90,14 @@ async def at_broker(broker: BrokerContext, request: Request, message: ProduceReq
     if version < OLDEST_SERVED:
         return _refused(message, version, ErrorCode.UNSUPPORTED_VERSION)
     topics = message.topic_data
-    if len(topics) == 1 and len(topics[0].partition_data) == 1:  # most requests, and the shortest
+    if len(topics) == 1 and len(topics[0].partition_data) == 1:
         topic, data = topics[0], topics[0].partition_data[0]
-        named: _Named = {topic.name or topic.topic_id: (topic.name, topic.topic_id, {data.index: data})}
-        transactional = is_transactional(data.records)
-    else:
-        named, transactional = await _last_named(topics)
+        if not is_transactional(data.records):  # most requests, and the shortest
+            produced = _Produced(broker, request, message.acks)
+            answer = produced.append(topic.name, topic.topic_id, data)
+            produced.response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, [answer]))
+            return produced.reply(message)
+    named, transactional = await _last_named(topics)
     if transactional:
         if message.transactional_id is None:
             return _refused(message, version, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -117,9 +119,7 @@ async def _append(produced: _Produced, message: ProduceRequest, named: _Named) -
             if left <= 0:
                 left = _SLICE_BYTES
                 await next_slice()
-    if produced.long or produced.unflushed or produced.uncommitted:
-        return Parked(partial(_later, produced, message), is_awaited=message.acks != 0)
-    return produced.unanswered() if message.acks == 0 else response
+    return produced.reply(message)
 
 
 at_zk_broker = at_broker
@@ -244,6 +244,12 @@ class _Produced:
             else:
                 self._appended(answer, partition, appended)
         return answer
+
+    def reply(self, message: ProduceRequest) -> Reply:
+        """Return the response, or park the request until its longer appends, its flushes and its commits are done."""
+        if self.long or self.unflushed or self.uncommitted:
+            return Parked(partial(_later, self, message), is_awaited=self._acks != 0)
+        return self.unanswered() if self._acks == 0 else self.response
 
     def _check_known(self, name: str, index: int) -> None:
         """Raises KafkaError UNKNOWN_TOPIC_OR_PARTITION, which Apache's answers before it looks at anything else."""

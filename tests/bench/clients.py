@@ -124,33 +124,42 @@ def consume(bootstrap_servers: str, topic: str, partitions: int, messages: int, 
     return Moved(elapsed, messages - 1, (messages - 1) * size)
 
 
-def acked_produce_ms(bootstrap_servers: str, topic: str, count: int, size: int) -> list[float]:
-    """Milliseconds of single produces, acks=all, one in flight, no lingering."""
-    acknowledged: list[object] = []
-    producer = Producer(
-        {
-            "bootstrap.servers": bootstrap_servers,
-            **QUIET,
-            "acks": "all",
-            "linger.ms": 0,
-            "max.in.flight": 1,
-            "socket.nagle.disable": True,
-            "message.max.bytes": MAX_MESSAGE_BYTES,
-        }
-    )
-    value = os.urandom(size)
-    times: list[float] = []
-    warm_up = min(50, count)
-    for number in range(count + warm_up):
-        started = time.perf_counter()
-        producer.produce(topic, value, partition=0, on_delivery=lambda error, _: acknowledged.append(error))
-        while len(acknowledged) <= number:
-            producer.poll(1.0)
-        if number >= warm_up:
+class SingleProduces:
+    """One connection that produces to one partition: acks=all, one in flight, no lingering."""
+
+    WARM_UP = 50
+
+    def __init__(self, bootstrap_servers: str, topic: str, size: int) -> None:
+        self._topic = topic
+        self._value = os.urandom(size)
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap_servers,
+                **QUIET,
+                "acks": "all",
+                "linger.ms": 0,
+                "max.in.flight": 1,
+                "socket.nagle.disable": True,
+                "message.max.bytes": MAX_MESSAGE_BYTES,
+            }
+        )
+        self.times_ms(self.WARM_UP)
+
+    def times_ms(self, count: int) -> list[float]:
+        """Milliseconds from each of ``count`` calls to its acknowledgement."""
+        acknowledged: list[object] = []
+        times: list[float] = []
+        for number in range(count):
+            started = time.perf_counter()
+            self._producer.produce(
+                self._topic, self._value, partition=0, on_delivery=lambda error, _: acknowledged.append(error)
+            )
+            while len(acknowledged) <= number:
+                self._producer.poll(1.0)
             times.append((time.perf_counter() - started) * 1000)
-    if any(acknowledged):
-        raise RuntimeError(f"not acknowledged: {next(filter(None, acknowledged))}")
-    return times
+        if any(acknowledged):
+            raise RuntimeError(f"not acknowledged: {next(filter(None, acknowledged))}")
+        return times
 
 
 def first_record_ms(bootstrap_servers: str, topic: str, group: str) -> float:

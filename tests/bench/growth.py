@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.bench.clients import acked_produce_ms, consume, create_topic, delete_topic, produce
+from tests.bench.clients import SingleProduces, consume, create_topic, delete_topic, produce
 from tests.bench.figures import Section, Table, percentile
 from tests.bench.load import run_load
 from tests.bench.peers import Peer, Running, in_turns, running
@@ -79,7 +79,7 @@ def _by_size(brokers: Sequence[Running], table: Table) -> None:
             produced = produce(servers, topic, messages, size)
             consumed = consume(servers, topic, 4, messages, size)
             spent = broker.cpu_s() - before
-            times = acked_produce_ms(servers, topic, PRODUCES // 5, size)
+            times = SingleProduces(servers, topic, size).times_ms(PRODUCES // 5)
             delete_topic(servers, topic)
             words = f"{size:,} bytes"
             table.row(f"{words}: produce", "MB/s").add(broker.name, produced.mb_per_s)
@@ -115,7 +115,7 @@ def _with_partitions(peer: Peer, count: int, table: Table) -> None:
             add("create", "s", time.perf_counter() - started)
             produced = produce(broker.bootstrap_servers, topic, SPREAD_BYTES // 1_000, 1_000)
             add("produce, 1 kB messages over all", "MB/s", produced.mb_per_s)
-            times = acked_produce_ms(broker.bootstrap_servers, topic, PRODUCES, 100)
+            times = SingleProduces(broker.bootstrap_servers, topic, 100).times_ms(PRODUCES)
             add("single acked produce, p50", "ms", percentile(times, 0.5))
             broker.stop()
             broker = peer.start(directory, port=broker.port)

@@ -64,6 +64,9 @@ def test_the_table_has_the_ratio_of_each_row_of_each_section(tmp_path: Path) -> 
         "| --- | ---: | ---: | ---: |",
         "| Large batches: produce, MB/s | 300 (300–300) | 200 (200–200) | 1.50 |",
     ]
+    assert {name: len(samples) for name, samples in table.rows[0].samples.items()} == dict.fromkeys(
+        (KRAFT, FORMER), 3 * former.STARTS
+    )
     [note] = section.notes
     assert f"`former` is commit {former.commit_of(pair[1])}." in note
 
