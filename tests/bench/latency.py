@@ -10,8 +10,8 @@ from tests.bench.peers import APACHE, KRAFT, Running, in_turns
 
 PRODUCES = 2_000
 TURNS = 20
-"""A round visits each broker so often, for a twentieth of its produces. What disturbs the machine meanwhile disturbs
-all brokers alike.
+"""How often a round visits each broker, for a twentieth of its produces. So a busy second of the machine affects all of
+them.
 """
 MESSAGE_BYTES = 100
 WARM_UP_ROUNDS = 2
