@@ -85,7 +85,7 @@ def commit(
             reply = step.reply  # the records before it may stay uncommitted for as long
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if (yield from batch_bytes(message)) > step.max_batch_bytes():
-            raise KafkaError(ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         if message.group_id not in groups and message.group_id not in consumers.groups:
             groups[message.group_id] = Group(message.group_id, state_since_ms=step.timestamp_ms)
         refused = ErrorCode.NONE

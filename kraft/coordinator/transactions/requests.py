@@ -79,12 +79,10 @@ def _entry_of_new_producer(step: TransactionStep, entries: Entries, message: Ini
         created = Transaction(step.world.new_producer_id(), timeout_s, step.timestamp_ms)
         entry = entries[transactional_id] = TransactionEntry(transactional_id, created)
     current = entry.transaction
-    if entry.pending is not None:
+    if entry.is_changing:
         raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
     if has_id and not _may_continue(current, message):
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
-    if current.status in PREPARED:
-        raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
     return entry
 
 
@@ -165,7 +163,8 @@ def _entry_of_producer(entries: Entries, message: AddPartitionsToTxnTransaction)
     entry = entries.get(message.transactional_id)
     if entry is None:
         raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
-    if entry.pending is not None and not message.verify_only:
+    # The producer may have the id that it gets with the end of the transaction under way.
+    if entry.is_changing and not message.verify_only:
         raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
     current = entry.transaction
     if current.producer_id != message.producer_id:
@@ -234,7 +233,7 @@ def _is_ended(entry: TransactionEntry, message: EndTxnRequest) -> bool:
         raise KafkaError(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if message.producer_epoch != current.epoch:
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
-    if entry.pending is not None:
+    if entry.is_changing:
         raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
     if current.status is TransactionStatus.ONGOING:
         return False
@@ -251,7 +250,7 @@ def _is_ended_with_bump(entry: TransactionEntry, message: EndTxnRequest) -> bool
     Raises KafkaError if the request is refused.
     """
     current = entry.transaction
-    if entry.pending is not None:
+    if entry.is_changing:  # as soon as the reply is there, the producer may begin and end the next transaction
         raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)
     rotated = current.epoch == 0 and (current.previous_producer_id, LAST_EPOCH) == (
         message.producer_id,
@@ -264,19 +263,15 @@ def _is_ended_with_bump(entry: TransactionEntry, message: EndTxnRequest) -> bool
         _check_outcome(current, message)
         return True
     is_current = message.producer_epoch == current.epoch != FENCING_EPOCH
-    if current.status in PREPARED or rotated or not is_current:
+    if rotated or not is_current:
         raise KafkaError(ErrorCode.PRODUCER_FENCED)
     if message.committed and current.status is not TransactionStatus.ONGOING:
         raise KafkaError(ErrorCode.INVALID_TXN_STATE)
     return False
 
 
-_COMMITTED = (TransactionStatus.PREPARE_COMMIT, TransactionStatus.COMPLETE_COMMIT)
-
-
 def _check_outcome(current: Transaction, message: EndTxnRequest) -> None:
     """Raises KafkaError unless the transaction is complete, with the outcome of the request."""
-    if current.status is TransactionStatus.EMPTY or (current.status in _COMMITTED) is not message.committed:
+    complete = TransactionStatus.COMPLETE_COMMIT if message.committed else TransactionStatus.COMPLETE_ABORT
+    if current.status is not complete:
         raise KafkaError(ErrorCode.INVALID_TXN_STATE)
-    if current.status in PREPARED:
-        raise KafkaError(ErrorCode.CONCURRENT_TRANSACTIONS)

@@ -14,6 +14,7 @@ from kraft.coordinator.transactions.transaction import (
     EPOCH_BUMP_VERSION,
     NO_EPOCH,
     NO_PRODUCER_ID,
+    PREPARED,
     Transaction,
     TransactionPartition,
 )
@@ -70,6 +71,14 @@ class TransactionEntry:
     markers: TransactionMarkers | None = None
     unwritten: set[TransactionPartition] = attrs.Factory(set)
     timer: float = NO_DEADLINE
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether a record is pending, or the transaction waits for its markers.
+
+        Apache's ``pendingTransitionInProgress``: a Prepare record that is committed makes Complete pending at once.
+        """
+        return self.pending is not None or self.transaction.status in PREPARED
 
 
 @attrs.define

@@ -109,13 +109,11 @@ class TestCommit:
         assert desk.commit(1, metadata="x" * length) == code
         assert bool(desk.committed()) == (code == ErrorCode.NONE)
 
-    @pytest.mark.parametrize(
-        ("partitions", "code"), [(100, ErrorCode.NONE), (105, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)]
-    )
+    @pytest.mark.parametrize(("partitions", "code"), [(100, ErrorCode.NONE), (105, ErrorCode.UNKNOWN_SERVER_ERROR)])
     def test_a_commit_that_would_be_too_large_a_batch_is_refused(
         self, desk: Desk, partitions: int, code: ErrorCode
     ) -> None:
-        """GroupMetadataManager: MESSAGE_TOO_LARGE of the append is INVALID_COMMIT_OFFSET_SIZE for the client.
+        """Apache's CoordinatorOperationExceptionHelper: MESSAGE_TOO_LARGE of the append is UNKNOWN_SERVER_ERROR.
 
         The group's id is in each record, so the batch may be a thousand times larger than the request.
         """

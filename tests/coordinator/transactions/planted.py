@@ -118,7 +118,7 @@ def a_producer_that_begins_before_the_markers(patch: pytest.MonkeyPatch) -> None
             **changes,
         )
 
-    patch.setattr(requests, "PREPARED", frozenset())
+    patch.setattr(TransactionEntry, "is_changing", property(lambda self: self.pending is not None))
     patch.setattr(Transaction, "initialized", initialized)
 
 

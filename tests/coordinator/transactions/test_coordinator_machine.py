@@ -52,8 +52,6 @@ UNCOMMITTED = ("topic", 9)
 END = {
     EMPTY: (INVALID_STATE, INVALID_STATE),
     ONGOING: (None, None),
-    PREPARE_COMMIT: (CONCURRENT, INVALID_STATE),
-    PREPARE_ABORT: (INVALID_STATE, CONCURRENT),
     COMPLETE_COMMIT: (NONE, INVALID_STATE),
     COMPLETE_ABORT: (INVALID_STATE, NONE),
 }
@@ -61,12 +59,12 @@ END = {
 BUMPING_END = {
     EMPTY: (INVALID_STATE, None, FENCED, FENCED),
     ONGOING: (None, None, FENCED, FENCED),
-    PREPARE_COMMIT: (FENCED, FENCED, CONCURRENT, INVALID_STATE),
-    PREPARE_ABORT: (FENCED, FENCED, INVALID_STATE, CONCURRENT),
     COMPLETE_COMMIT: (INVALID_STATE, None, NONE, INVALID_STATE),
     COMPLETE_ABORT: (INVALID_STATE, None, INVALID_STATE, NONE),
 }
 """EndTxn from version 5 on: with the current epoch a commit and an abort, then with the epoch before."""
+PREPARED = (PREPARE_COMMIT, PREPARE_ABORT)
+"""Apache's ``prepareComplete`` makes the end pending as soon as one of these is committed, or loaded."""
 
 
 @attrs.define
@@ -129,16 +127,22 @@ class Transactions(RuleBasedStateMachine):
             (producer_id, epoch - 1),
             (self.model.previous_id, LAST),
             (producer_id, epoch + 1),
+            (self.model.next_id, 0),
         ]
         chosen = [near[0], near[0], *near, (77, epoch)][choice]
         return chosen if min(chosen) >= 0 else (producer_id, epoch)
 
-    choices = st.integers(0, 6)
+    choices = st.integers(0, 7)
+
+    @property
+    def is_changing(self) -> bool:
+        """Apache's ``pendingTransitionInProgress``."""
+        return self.is_stalled or (self.model is not None and self.model.status in PREPARED)
 
     @rule(choice=st.just(-1) | choices)
     def init(self, choice: int) -> None:
         producer = NO_PRODUCER if choice < 0 else self.producers(choice)
-        expected = CONCURRENT if self.is_stalled else self.init_model(producer)
+        expected = CONCURRENT if self.is_changing else self.init_model(producer)
         response = self.desk.ask(init_request(producer), 4)
         if isinstance(expected, ErrorCode):
             assert (response.error_code, response.producer_id, response.producer_epoch) == (expected, -1, -1)
@@ -153,8 +157,6 @@ class Transactions(RuleBasedStateMachine):
         model, expects = self.model, producer != NO_PRODUCER
         if expects and producer[0] != model.producer[0] and (producer[0] != model.previous_id or producer[1] < LAST):
             return FENCED
-        if model.status in (PREPARE_COMMIT, PREPARE_ABORT):
-            return CONCURRENT
         if model.status is ONGOING:
             self.fence_model()
             return CONCURRENT
@@ -184,13 +186,13 @@ class Transactions(RuleBasedStateMachine):
         producer, model = self.producers(choice), self.model
         answers = self.desk.add(producer, *sorted(partitions), verify_only=verifies, version=5 if verifies else 3)
         expected = NONE
-        if self.is_stalled and not verifies and model is not None:
+        if self.is_changing and not verifies and model is not None:
             expected = CONCURRENT
         elif model is None or producer[0] != model.producer[0]:
             expected = UNKNOWN
         elif producer != model.producer or producer[1] > LAST:
             expected = FENCED
-        elif model.status in (PREPARE_COMMIT, PREPARE_ABORT):
+        elif model.status in PREPARED:
             expected = CONCURRENT
         elif not verifies:
             if model.status is not ONGOING or not partitions <= model.partitions:
@@ -218,7 +220,7 @@ class Transactions(RuleBasedStateMachine):
         self.add(0, partitions, verifies=False)
         self.end(0, committed, bumps)
 
-    @precondition(lambda self: self.model is not None and self.model.status in (PREPARE_COMMIT, PREPARE_ABORT))
+    @precondition(lambda self: self.model is not None and self.model.status in PREPARED)
     @rule()
     def write_all_markers(self) -> None:
         self.write_markers(set(PARTITIONS) | {UNCOMMITTED}, stale=False)
@@ -227,7 +229,7 @@ class Transactions(RuleBasedStateMachine):
         model = self.model
         if model is None:
             return UNKNOWN, NO_PRODUCER
-        if bumps and self.is_stalled:
+        if bumps and self.is_changing:
             return CONCURRENT, NO_PRODUCER
         rotated = bumps and producer == (model.previous_id, LAST) and model.producer[1] == 0
         if producer[0] != model.producer[0] and not rotated:
@@ -235,7 +237,7 @@ class Transactions(RuleBasedStateMachine):
         is_before = rotated or producer[1] + 1 == model.producer[1]
         if producer != model.producer and not (bumps and is_before):
             return FENCED, NO_PRODUCER
-        if self.is_stalled:
+        if self.is_changing:
             return CONCURRENT, NO_PRODUCER
         if bumps and not is_before and producer[1] > LAST:
             return FENCED, NO_PRODUCER
@@ -267,7 +269,7 @@ class Transactions(RuleBasedStateMachine):
             self.desk.write_markers(*sorted(written))
         is_current = not stale or len(markers) == 1
         self.desk.markers = markers
-        if is_current and self.model is not None and self.model.status in (PREPARE_COMMIT, PREPARE_ABORT):
+        if is_current and self.model is not None and self.model.status in PREPARED:
             self.model.unwritten -= written
             if not self.model.unwritten:
                 self.model.complete()
@@ -336,7 +338,7 @@ class Transactions(RuleBasedStateMachine):
         assert ((state.producer_id, state.epoch), state.status) == (model.producer, model.status)
         assert (state.last_epoch, state.next_producer_id) == (model.last_epoch, model.next_id)
         assert state.partitions == model.partitions
-        if model.status in (PREPARE_COMMIT, PREPARE_ABORT):
+        if model.status in PREPARED:
             assert entry.unwritten == model.unwritten
 
     @invariant()
@@ -397,6 +399,10 @@ class TestPlantedBugs:
 
     def test_an_epoch_beyond_the_last_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Transaction, "is_exhausted", property(lambda self: self.epoch > LAST + 1))
+        self.notices()
+
+    def test_an_end_that_no_longer_changes_once_it_is_prepared(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(TransactionEntry, "is_changing", property(lambda self: self.pending is not None))
         self.notices()
 
     def test_a_commit_of_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
