@@ -36,10 +36,10 @@ async def at_broker(broker: BrokerContext, request: Request, message: AlterRepli
     wanted: dict[str, dict[int, str]] = {}
     for directory in message.dirs:
         for topic in directory.topics:
-            paths = wanted.setdefault(topic.name, {})
             for index in topic.partitions:
-                paths[index] = directory.path
+                wanted.setdefault(topic.name, {})[index] = directory.path
                 await slices.spend()
+            await slices.spend()
     results = []
     for name, paths in wanted.items():
         result = AlterReplicaLogDirTopicResult(name)

@@ -54,6 +54,6 @@ def error(message: DeleteTopicsRequest, version: int, code: ErrorCode, text: str
     return DeleteTopicsResponse(
         responses=mapped(
             message.topics or mapped(message.topic_names, lambda name: DeleteTopicState(name=name)),
-            lambda topic: DeletableTopicResult(topic.name, topic.topic_id, code, text),
+            lambda topic: DeletableTopicResult(topic.name, topic.topic_id, code),
         )
     )

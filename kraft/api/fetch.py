@@ -252,14 +252,16 @@ class _Poll:
         try:
             return self._served(key, wanted, counts=counts)
         except READ_FAILURES as failure:
-            return self._refused(key, wanted, self._refusal(key, wanted, failure))
+            # A poll waits only if its first read has served every partition.
+            return self._refused(key, wanted, self._refusal(key, wanted, failure, was_served=not counts))
 
-    def _refusal(self, key: TopicKey, wanted: FetchPartition, failure: ReadFailure) -> KafkaError:
+    def _refusal(self, key: TopicKey, wanted: FetchPartition, failure: ReadFailure, *, was_served: bool) -> KafkaError:
         """Return the error for the response. The caller's frame gives it no name: that would be a cycle with its
         traceback.
         """
         refusal = refusal_of(failure, f"{key.name or key.topic_id}-{wanted.partition}")
-        if refusal.code is ErrorCode.UNKNOWN_TOPIC_ID and self._context.knew(key, wanted.partition):
+        was_known = was_served or self._context.knew(key, wanted.partition)
+        if refusal.code is ErrorCode.UNKNOWN_TOPIC_ID and was_known:
             return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)  # the topic was deleted
         return refusal
 

@@ -48,4 +48,4 @@ at_zk_broker = at_broker
 
 
 def error(message: JoinGroupRequest, version: int, code: ErrorCode, text: str | None = None) -> JoinGroupResponse:
-    return join_error(version, code)
+    return join_error(version, code, message.member_id if code == ErrorCode.INVALID_GROUP_ID else "")

@@ -177,20 +177,23 @@ async def _in_records(partition: HostedPartition, timestamp: int, world: World) 
     Raises KafkaError NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR or as ``Log.offset_for_timestamp``.
     """
     log, leadership = partition.log, partition.leadership
-    found, failure = None, None
+
+    def check_leads() -> None:
+        if partition.leadership is not leadership:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
     try:
         if timestamp == Special.MAX_TIMESTAMP:
             found = await log.newest_record(world.compute)
         else:
             found = await log.offset_for_timestamp(timestamp, world.compute)
-    except KafkaError as damage:
-        failure = damage
+    except KafkaError:
+        check_leads()
+        raise
     except OSError as error:
-        failure = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
-    if partition.leadership is not leadership:
-        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    if failure is not None:
-        raise failure
+        check_leads()
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+    check_leads()
     return found
 
 

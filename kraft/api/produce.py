@@ -225,13 +225,13 @@ class _Produced:
         try:
             if self._version >= TOPIC_IDS_VERSION:
                 name = replicas.name_of(topic_id)
+            verified_at = None if self._wanted is None else self._wanted.check(name, data.index)
             if self._acks not in _ACKS or is_internal(name):
                 self._check_known(name, data.index)
                 if self._acks not in _ACKS:
                     raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
                 # The coordinators read these topics back, so only they may write to them.
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Clients may not write to {name}.")
-            verified_at = None if self._wanted is None else self._wanted.check(name, data.index)
             partition = replicas.leader_of(name, data.index)
             if self._acks == ACKS_ALL:
                 partition.check_min_insync()
@@ -295,7 +295,7 @@ class _Produced:
     def unanswered(self) -> ResponseAction:
         """End a request with acks=0. Raises KafkaError, its first error, which the log names: the connection closes."""
         if self._failure is not None:
-            raise self._failure
+            raise self._failure.anew()
         return NO_RESPONSE
 
     def _appended(self, answer: PartitionProduceResponse, partition: HostedPartition, appended: AppendInfo) -> None:

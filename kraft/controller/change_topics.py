@@ -25,7 +25,8 @@ _NAMES_BELOW = 6  # DeleteTopics v6 names topics by name or by id
 def delete_topics(context: Context, request: DeleteTopicsRequest) -> Steps[Decision]:
     """Remove each topic with its configuration, or refuse it by itself.
 
-    A name or an id that is given twice is refused once, and so is a topic that is given by its name and by its id.
+    A name or an id that is given twice is refused once, and so is a topic that is given by its name and by its id. An
+    entry with both or with neither is refused each time.
     """
     if not context.config.delete_topic_enable:
         supported = context.version >= _DELETION_DISABLED_FROM
@@ -50,7 +51,8 @@ def delete_topics(context: Context, request: DeleteTopicsRequest) -> Steps[Decis
             result.error_code, result.error_message = error.code, error.message
         else:
             records.append(RemoveTopicRecord(topic_id=found))
-        results.append(result)
+        has_one = (name is None) != (topic_id == ZERO_UUID)
+        results += [result] if has_one else [result] * count
     return Decision(tuple(records), DeleteTopicsResponse(responses=results), is_atomic=True)
 
 

@@ -53,9 +53,10 @@ def elect_leaders(context: Context, request: ElectLeadersRequest) -> Steps[Decis
             result = PartitionResult(partition_id=index, error_code=ErrorCode.NONE, error_message=None)
             done[name, index] = result
             topic.partition_result.append(result)
+            if refusal is not None:
+                result.error_code, result.error_message = refusal.code, refusal.message
+                continue
             try:
-                if refusal is not None:
-                    raise refusal
                 if len(records) == MAX_RECORDS_PER_USER_OPERATION:
                     raise KafkaError(ErrorCode.POLICY_VIOLATION, "Too many partitions in one request.")
                 records.append(_elect(context, ElectionType(request.election_type), name, index))

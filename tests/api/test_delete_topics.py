@@ -47,7 +47,9 @@ async def test_deletion_can_be_switched_off() -> None:
     ):
         request = DeleteTopicsRequest(topics=[DeleteTopicState("orders")] * 2, timeout_ms=5000)
         answers = (await broker.request(request, 6)).responses
-        assert [each.error_code for each in answers] == [ErrorCode.TOPIC_DELETION_DISABLED] * 2
+        assert [(each.error_code, each.error_message) for each in answers] == [
+            (ErrorCode.TOPIC_DELETION_DISABLED, None)
+        ] * 2
 
 
 @pytest.mark.parametrize("length", [10, 249])

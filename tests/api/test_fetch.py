@@ -127,17 +127,22 @@ async def test_an_error_ends_the_wait_at_once(broker: Connection, topic: str) ->
     assert codes == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
+@pytest.mark.parametrize("version", [12, 13])
 async def test_deleting_the_topic_wakes_a_waiting_fetch(
-    kraft_shared_cluster: EmbeddedCluster, broker: Connection, topic: str
+    kraft_shared_cluster: EmbeddedCluster, broker: Connection, topic: str, version: int
 ) -> None:
+    """The fetch has found the topic, so this is no UNKNOWN_TOPIC_ID, which is for ids that the broker does not know."""
     from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 
     host, port = kraft_shared_cluster.bootstrap_servers.split(":")
+    name, topic_id = (topic, ZERO_UUID) if version < 13 else ("", await topic_id_of(broker, topic))
     async with connect(host, int(port)) as waiting:
         answers: list[PartitionData] = []
 
         async def wait() -> None:
-            answers.append(await fetch(waiting, topic, min_bytes=1, max_wait_ms=FOREVER_MS))
+            answers.append(
+                await fetch(waiting, name, version=version, topic_id=topic_id, min_bytes=1, max_wait_ms=FOREVER_MS)
+            )
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(wait)

@@ -412,6 +412,7 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     "not_active": [
         Allowed("UNREGISTER_BROKER *", "errorMessage", NO_TEXT_3, V3),
         Allowed("DELETE_TOPICS *", "*.errorCode", ONLY_ACTIVE),
+        Allowed("DELETE_TOPICS *", "*.errorMessage", ONLY_ACTIVE),
         Allowed("LIST_PARTITION_REASSIGNMENTS *", "*", ONLY_ACTIVE),
         Allowed("DESCRIBE_CLUSTER *", "*", AS_FAR),
         Allowed("API_VERSIONS *", "apiKeys.*", NOT_SERVED),

@@ -143,9 +143,11 @@ def test_traffic_leaves_no_garbage_in_cycles() -> None:
 REFUSALS = """
 import trio
 from kraft.rpc.client import connect
+from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from kraft.testing.embedded import embedded_node
 from tests.abuse.generated import Likeliest, cases
 from tests.fuzz.strike import CLIENT_APIS, CONTROL_APIS
+from tests.support.talk import batch, produce_request
 
 async def ask(port, request, version):
     async with connect("127.0.0.1", port) as client:
@@ -158,6 +160,15 @@ async def main():
         for case in cases(apis, at_controller=at_controller, every_version=False):
             found.setdefault((case.key, at_controller), case)
     requests = [(case.message(rng, 20), case.version, case.at_controller) for case in found.values()]
+    of_transaction = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0, "transactional": True}
+    transactional = produce_request("absent", batch(b"x", **of_transaction))
+    transactional.transactional_id = "t"
+    requests += [
+        (produce_request("absent", batch(b"x"), acks=0), 9, False),
+        (transactional, 11, False),
+        (transactional, 12, False),
+        (ElectLeadersRequest(election_type=7, topic_partitions=[TopicPartitions("absent", [0, 1])]), 2, True),
+    ]
     async with embedded_node() as node:
         ports = [int(address.partition(":")[2]) for address in (node.bootstrap_servers, node.controller)]
         for again in range(2):

@@ -74,6 +74,7 @@ def join_group(talk: Talk) -> None:
             return talk.ask(case, ApiKey.JOIN_GROUP, version, body)
 
         ask("empty group", joining(""))
+        ask("empty group, a member", joining("", "stranger"))
         for timeout in (0, -1, 5_999, 1_800_001):
             ask(f"session timeout {timeout}", joining(group, sessionTimeoutMs=timeout))
         ask("no protocols", joining(group, protocols=[]))

@@ -225,6 +225,8 @@ def alter_replica_log_dirs(talk: Talk) -> None:
     }.items():
         talk.sweep(case, ApiKey.ALTER_REPLICA_LOG_DIRS, {"dirs": directories})
     talk.sweep("nothing", ApiKey.ALTER_REPLICA_LOG_DIRS, {"dirs": []})
+    nothing = {"name": "kept-too", "partitions": []}
+    talk.sweep("no partitions", ApiKey.ALTER_REPLICA_LOG_DIRS, {"dirs": [{"path": here, "topics": [nothing, kept]}]})
 
 
 def describe_log_dirs(talk: Talk) -> None:

@@ -179,5 +179,6 @@ def delete_topics(talk: Talk) -> None:
                 "id twice": [by_id[1], by_id[1]],
                 "unknown id twice": [{"name": None, "topicId": UNKNOWN_ID}] * 2,
                 "good and both": [by_name[2], {**by_id[1], **by_name[1]}],
+                "both twice, neither twice": [{**by_id[1], **by_name[1]}, {"name": None}] * 2,
             }.items():
                 talk.ask(case, ApiKey.DELETE_TOPICS, version, {"topics": topics, "timeoutMs": 9000})
