@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
@@ -107,6 +108,9 @@ class Groups:
         for search in effects.searches:
             self._searches.begin(search, report)
         for request in effects.state_requests:
+            if request.token is not None:
+                assert isinstance(request.token, ReplySlot)
+                request.token.limit(math.inf)  # the share coordinator's answer has a limit of its own
             self._state_requests.begin(request, report)
 
     # Called by request handlers.

@@ -335,7 +335,7 @@ class Shard(Generic[C]):
     def _limit(self, effects: Effects) -> None:
         """Begin the time in which the records of the replies must be committed."""
         deadline_s = trio.current_time() + self.commit_timeout_s
-        for slot, _ in effects.replies_once_committed:
+        for slot in effects.waiting_for_commit():
             assert isinstance(slot, ReplySlot)
             slot.limit(deadline_s)
 

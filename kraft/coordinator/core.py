@@ -95,6 +95,10 @@ class CoordinatorEffects(Generic[R]):
     deadline: float = NO_DEADLINE
     transactional: TransactionalBatch | None = None
 
+    def waiting_for_commit(self) -> list[Token]:
+        """Return the requests that go on once ``append`` is committed."""
+        return [token for token, _ in self.replies_once_committed]
+
 
 E = TypeVar("E", contravariant=True)
 F = TypeVar("F", bound=CoordinatorEffects[Any])

@@ -6,7 +6,7 @@ from enum import Enum
 
 import attrs
 
-from kraft.coordinator.core import CoordinatorEffects
+from kraft.coordinator.core import CoordinatorEffects, Token
 from kraft.coordinator.groups.records import CoordinatorRecord
 from kraft.coordinator.groups.share.effects import StateRequest
 from kraft.metadata.image import Image
@@ -48,3 +48,7 @@ class GroupEffects(CoordinatorEffects[CoordinatorRecord]):
     searches: list[RegexSearch] = attrs.Factory(list)
     state_requests: list[StateRequest] = attrs.Factory(list)
     counted: tuple[tuple[Counted, int], ...] = ()
+
+    def waiting_for_commit(self) -> list[Token]:
+        asking = [request.token for request in self.state_requests if request.token is not None]
+        return [*super().waiting_for_commit(), *asking]
