@@ -76,6 +76,9 @@ logger = logging.getLogger("kraft.quorum")
 
 #: The capacity of the inbox, in events. A task that reports an event to a full inbox waits.
 _INBOX = 100
+#: The events of the inbox that come before a flush that is due, or a deadline that has passed. Replicas that fetch
+#: again at once could fill the inbox for ever.
+_EVENTS_AT_ONCE = 16
 #: The cost of the checks of fetched records before other tasks run: a few milliseconds of work.
 _SLICE_RECORDS = 200
 
@@ -121,6 +124,7 @@ class Quorum:
         jitter = world.random.random
         self._core = RaftCore(identity.node_id, voters, election, view, now, jitter=jitter, timing=self.timing)
         self._deadline = now
+        self._taken_at_once = 0
         self._follow_ups: deque[Event] = deque()
         # None wakes the driver without an event, because the log has grown.
         self._inbox, self._reported = trio.open_memory_channel[Event | None](_INBOX)
@@ -294,20 +298,28 @@ class Quorum:
         """Return the next event, or None if only the log has grown.
 
         The order: events from the effects of a step, then the inbox, then the end of a flush on the event loop. If
-        there is none, wait for the inbox, or return Timeout at the core's deadline.
+        there is none, wait for the inbox, or return Timeout at the core's deadline. After ``_EVENTS_AT_ONCE`` events of
+        the inbox, flush and deadline come before the next one.
         """
         if self._has_grown:
             return None
         if self._follow_ups:
             return self._follow_ups.popleft()
-        with contextlib.suppress(trio.WouldBlock):
-            return self._reported.receive_nowait()
+        is_busy = self._taken_at_once == _EVENTS_AT_ONCE
+        if not is_busy:
+            with contextlib.suppress(trio.WouldBlock):
+                event = self._reported.receive_nowait()
+                self._taken_at_once += 1
+                return event
+        self._taken_at_once = 0
         if self._flusher.is_due:
             # A leader with peers flushes on a thread and sends the records meanwhile, so that all disks write in
             # parallel.
             flushed = self._flusher.flush(aside=self.is_leader and bool(self._peers))
             if flushed is not None:
                 return flushed
+        if is_busy and trio.current_time() >= self._deadline:
+            return Timeout()
         self._busy_s += self._world.seconds() - self._resumed_at
         try:
             with trio.move_on_at(self._deadline):

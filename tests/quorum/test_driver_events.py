@@ -33,6 +33,8 @@ from kraft.simulation.virtual_network import at_once
 from kraft.storage.flush import Flush
 from kraft.wire.errors import ErrorCode
 from kraft.world.transport import Transport
+from kraft.world.world import World
+from tests.support.eventually import eventually_async
 from tests.support.held import WITHOUT_THREADS
 from tests.support.quorums import append, identity, idle, running
 
@@ -335,3 +337,43 @@ async def test_an_unreachable_peer_delays_no_other_task(tmp_path: Path) -> None:
         with trio.fail_after(30):
             await given_up.wait()
         nursery.cancel_scope.cancel()
+
+
+class TestReplicasThatFetchAgainAtOnce:
+    """Apache: each ``KafkaRaftClient.poll`` looks at timers and at the records to flush, then takes one message."""
+
+    async def fetch_again_and_again(self, quorum: Quorum, number: int) -> None:
+        while True:
+            request = FetchRequest(quorum.epoch, OBSERVER + number, quorum.end_offset, quorum.epoch, 0.0, 0)
+            await (await quorum.submit(request)).response()
+            for _ in range(6):  # as the tasks of a connection and of a handler
+                await trio.lowlevel.checkpoint()
+
+    async def test_keep_no_record_from_its_commit(self, tmp_path: Path) -> None:
+        async with running(tmp_path) as (quorum, _), trio.open_nursery() as nursery:
+            for number in range(16):
+                nursery.start_soon(self.fetch_again_and_again, quorum, number)
+            with trio.fail_after(60):
+                await quorum.committed(append(quorum, [topic(1)], quorum.epoch))
+            nursery.cancel_scope.cancel()
+
+    async def test_keep_no_follower_from_its_fetch_timeout(self, tmp_path: Path) -> None:
+        async def nobody(host: str, port: int) -> Transport:
+            await trio.lowlevel.checkpoint()
+            raise ConnectionRefusedError
+
+        world = attrs.evolve(World(), dial=nobody)
+        log = MetadataLog.open(str(tmp_path), LogConfig(), now_ms=world.clock.now_ms())
+        me = identity(1, *(Voter(number, "127.0.0.1", number) for number in (1, 2, 3)))
+        ElectionFile(log, 1, me.voters).write(ElectionState(1, leader_id=2))
+        quorum = Quorum(me, log, world, timing=Timing(fetch_timeout_s=0.2))
+
+        async def is_prospective() -> bool:
+            return isinstance(quorum.state, Prospective)
+
+        async with trio.open_nursery() as nursery:
+            await nursery.start(quorum.run, idle)
+            for number in range(16):
+                nursery.start_soon(self.fetch_again_and_again, quorum, number)
+            await eventually_async(is_prospective)
+            nursery.cancel_scope.cancel()
