@@ -264,7 +264,7 @@ class _Produced:
         for answer, batch in self.long:
             opened = OPEN_FILES.opened
             try:
-                appended = await batch.append(self._broker.replicas.world)
+                appended = await batch.append(self._broker.replicas.world, acks_all=self._acks == ACKS_ALL)
             except (KafkaError, OSError) as failure:
                 self._refuse(answer, batch.partition.topic, batch.partition, failure)
             else:

@@ -206,6 +206,7 @@ class Controller:
         except Exception:
             if active is None or not active.must_resign:
                 raise
+            active.failure = None  # its traceback has this frame, which has ``active``: a cycle with the whole image
             await self._quorum.resign(epoch)
             await trio.sleep_forever()  # the quorum cancels this task
         finally:

@@ -244,7 +244,7 @@ class ControllerChannel:
             logger.debug("%s is sent again: %s", type(message).__name__, failure or type(failure).__name__)
             return None
         except KafkaError as refused:
-            return refused
+            return refused.anew()  # the call keeps it
         except Exception:
             logger.exception("cannot send to a controller: %r", message)
             return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)

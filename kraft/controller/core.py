@@ -189,8 +189,13 @@ class ControllerCore:
         self._upkeep.replayed(records)
 
     def _due(self, now: float) -> tuple[Message, ...]:
-        """The next records that are due: expired sessions first, the longest expired before the others."""
-        for broker_id in self._sessions.expired(now):
+        """The next records that are due: expired sessions first, the longest expired before the others.
+
+        One broker at a time is fenced, as in Kafka: meanwhile the heartbeats of the others renew their sessions. All
+        have expired if this process stood still for longer than a session.
+        """
+        is_fencing = any(transition.goal is Goal.FENCED for transition in self._transitions)
+        for broker_id in () if is_fencing else self._sessions.expired(now)[:1]:
             self._sessions.forget(broker_id)
             broker = self.image.brokers.get(broker_id)
             if broker is not None and not broker.fenced:

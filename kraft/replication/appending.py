@@ -107,10 +107,10 @@ class LongAppend:
     level: int | None
     verified_at: int | None
 
-    async def append(self, world: World) -> AppendInfo:
+    async def append(self, world: World, *, acks_all: bool = False) -> AppendInfo:
         """Open the batch if its records are needed, and append it.
 
-        Checks the partition a second time, because it may change meanwhile.
+        Checks the partition a second time, because it may change meanwhile; with ``acks_all`` also its ISR.
 
         Raises KafkaError with the reason; then nothing was appended.
         """
@@ -126,6 +126,8 @@ class LongAppend:
         async with partition.appending():
             if self.leadership is None or partition.leadership is not self.leadership:
                 raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            if acks_all:
+                partition.check_min_insync()
             duplicate = _duplicate(partition, header)
             if duplicate is not None:
                 return duplicate

@@ -245,7 +245,10 @@ class ControllerCommands:
         with receive:
             result = await receive.receive()
         if isinstance(result, Exception):
-            raise result
+            try:
+                raise result
+            finally:
+                del result  # it has this frame, which would have it: a cycle
         return result
 
     async def _apply(
@@ -262,6 +265,8 @@ class ControllerCommands:
                 send.send_nowait(result)
             except trio.BrokenResourceError:
                 _finished_alone(request, result)
+            finally:
+                del result  # an error has this frame
 
     async def _admit(self, request: ControllerRequest) -> None:
         """Compare the epochs of the request. A request may arrive before the broker knows that it is registered."""

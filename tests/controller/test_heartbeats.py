@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from kraft.controller.core import DeadlineReached
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_registration_request import Feature
+from kraft.messages.create_topics_request import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from kraft.metadata.partitions import NO_LEADER
 from kraft.wire.errors import ErrorCode
 from tests.controller.toy import ToyCluster
@@ -110,6 +112,37 @@ def test_a_fenced_broker_may_stop_at_once() -> None:
     toy = ToyCluster()
     toy.register(1)
     assert toy.heartbeat(1, stop=True).should_shut_down
+
+
+def test_brokers_whose_sessions_ended_together_are_fenced_one_after_the_other() -> None:
+    """ReplicationControlManager.maybeFenceOneStaleBroker: "we will process fencing one at a time so that the effect of
+    fencing each broker is visible to the system prior to processing the next one". Here the process stood still for
+    longer than a session, and the heartbeats of two brokers are handled right after it goes on.
+    """
+    toy = ToyCluster(settles=False)
+    toy.start(1, 2, 3)
+    toy.ask(
+        CreateTopicsRequest(
+            topics=[
+                CreatableTopic(
+                    name="t",
+                    num_partitions=-1,
+                    replication_factor=-1,
+                    assignments=[CreatableReplicaAssignment(0, [1, 2, 3])],
+                )
+            ],
+            timeout_ms=1000,
+        )
+    )
+    toy.now += 20
+    toy.send(DeadlineReached())
+    for broker_id in (2, 3):
+        assert not toy.heartbeat(broker_id).is_fenced
+    while toy.core.deadline <= toy.now:
+        toy.send(DeadlineReached())
+    partition = toy.image.topic("t").partitions[0]
+    assert (partition.leader, partition.isr) == (2, (2, 3))
+    assert [broker.id for broker in toy.image.brokers.values() if broker.fenced] == [1]
 
 
 def test_a_new_controller_gives_every_broker_a_full_session() -> None:

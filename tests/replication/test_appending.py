@@ -313,6 +313,18 @@ async def test_a_large_batch_is_appended_in_pieces_and_later_ones_follow_it(
     assert isinstance(at_once, AppendInfo)
 
 
+async def test_enough_replicas_are_in_sync_at_the_append_too(broker: Broker) -> None:
+    """Partition.appendRecordsToLeader compares the ISR with ``min.insync.replicas`` under the lock of the append."""
+    await configure(broker, "cleanup.policy", "compact")
+    await configure(broker, "min.insync.replicas", "2")
+    long = unopened(broker, batch(1, 10))
+    await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[1]))
+    with pytest.raises(KafkaError, match="NOT_ENOUGH_REPLICAS"):
+        await long.append(World(), acks_all=True)
+    assert broker.partition.log.log_end_offset == 0
+    assert (await long.append(World())).base_offset == 0, "acks=1 needs the leader only"
+
+
 @pytest.mark.parametrize("change", [{"leader": 2}, {"leader": 1, "isr": [1]}], ids=["another leader", "another epoch"])
 async def test_a_leader_epoch_that_ends_during_a_large_append_refuses_it(
     broker: Broker, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
