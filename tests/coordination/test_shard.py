@@ -12,14 +12,8 @@ import trio.testing
 
 from kraft.api import delete_groups, heartbeat, offset_delete
 from kraft.coordination import shard
-from kraft.coordination.groups import Groups
 from kraft.coordination.shard import ReplySlot
 from kraft.coordinator.groups.core import ForgetTopics, GroupCoordinator
-from kraft.messages.alter_share_group_offsets_request import (
-    AlterShareGroupOffsetsRequest,
-    AlterShareGroupOffsetsRequestPartition,
-    AlterShareGroupOffsetsRequestTopic,
-)
 from kraft.messages.consumer_group_describe_request import ConsumerGroupDescribeRequest
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.heartbeat_request import HeartbeatRequest
@@ -40,19 +34,7 @@ from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.storage.log import Log
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
-from tests.coordination.desk import (
-    FOLLOWER,
-    GROUP,
-    LEADER,
-    SETTINGS,
-    TOPIC_IDS,
-    WORLD,
-    Connection,
-    Desk,
-    Later,
-    desk_in,
-    settle,
-)
+from tests.coordination.desk import FOLLOWER, GROUP, LEADER, TOPIC_IDS, Connection, Desk, Later, desk_in, settle
 
 
 class TestOffsets:
@@ -203,46 +185,6 @@ class TestOffsets:
             answer = await desk.send(delete_groups, DeleteGroupsRequest(["a", "b"]), 2)
             assert {each.error_code for each in answer.results} == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
             assert trio.current_time() - began == 5
-
-
-class TestShareStates:
-    """Apache: ``alterShareGroupOffsets`` has the timeout of ``scheduleWriteOperation``, as all writes."""
-
-    async def test_a_change_of_offsets_that_is_not_committed_in_time_is_refused(
-        self, tmp_path: Path, autojump_clock: object
-    ) -> None:
-        async with desk_in(tmp_path) as desk:
-            await desk.lead()
-            began = trio.current_time()
-            with pytest.raises(KafkaError, match="COORDINATOR_NOT_AVAILABLE"), trio.fail_after(60):
-                await desk.groups.shard_of(GROUP).request(_altered_offsets()).wait()
-            assert trio.current_time() - began == 5
-
-    async def test_once_it_is_committed_it_waits_for_the_share_coordinator(
-        self, tmp_path: Path, autojump_clock: object
-    ) -> None:
-        async def ask(_: Any) -> None:
-            await trio.sleep(20)
-
-        groups = partial(Groups, world=WORLD, settings=SETTINGS, retention_check_interval_ms=600_000)
-        async with (
-            desk_in(tmp_path, coordinator=lambda held: groups(held, ask_share_coordinator=ask)) as desk,
-            trio.open_nursery() as nursery,
-        ):
-            await desk.lead()
-            waiting = Later(nursery, desk.groups.shard_of(GROUP).request(_altered_offsets()).wait)
-            await settle()
-            began = trio.current_time()
-            desk.follower_fetches()
-            await trio.sleep(20.1)
-            desk.follower_fetches()
-            assert (await waiting.wait()).responses[0].partitions[0].error_code == ErrorCode.NONE
-            assert trio.current_time() - began >= 20
-
-
-def _altered_offsets() -> AlterShareGroupOffsetsRequest:
-    partitions = [AlterShareGroupOffsetsRequestPartition(0, 7)]
-    return AlterShareGroupOffsetsRequest(GROUP, [AlterShareGroupOffsetsRequestTopic("t", partitions)])
 
 
 class TestAssignments:

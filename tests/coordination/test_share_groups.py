@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import pytest
 import trio
 
+from kraft.coordination.groups import Groups
 from kraft.coordination.share_groups import StateRequests
 from kraft.coordinator.groups.share.effects import DeleteStates, InitializeStates, StateRequest, StatesAnswered
 from kraft.coordinator.share.core import ShareStateRequest
 from kraft.messages import delete_share_group_state_request as delete_request
 from kraft.messages import initialize_share_group_state_request as initialize_request
+from kraft.messages.alter_share_group_offsets_request import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+)
 from kraft.wire.errors import ErrorCode, KafkaError
+from tests.coordination.desk import GROUP, SETTINGS, WORLD, Later, desk_in, settle
 
 T, U = UUID(int=1), UUID(int=2)
 
@@ -67,3 +77,43 @@ async def test_many_partitions_are_asked_for() -> None:
     asked, event = await answered(InitializeStates("g", 1, {T: dict.fromkeys(range(500), -1)}))
     assert len({each.share_partition for each in asked}) == 500
     assert event.errors == {}
+
+
+class TestAdministrators:
+    """Apache: ``alterShareGroupOffsets`` has the timeout of ``scheduleWriteOperation``, as all writes."""
+
+    async def test_a_change_of_offsets_that_is_not_committed_in_time_is_refused(
+        self, tmp_path: Path, autojump_clock: object
+    ) -> None:
+        async with desk_in(tmp_path) as desk:
+            await desk.lead()
+            began = trio.current_time()
+            with pytest.raises(KafkaError, match="COORDINATOR_NOT_AVAILABLE"), trio.fail_after(60):
+                await desk.groups.shard_of(GROUP).request(_altered_offsets()).wait()
+            assert trio.current_time() - began == 5
+
+    async def test_once_it_is_committed_it_waits_for_the_share_coordinator(
+        self, tmp_path: Path, autojump_clock: object
+    ) -> None:
+        async def ask(_: Any) -> None:
+            await trio.sleep(20)
+
+        groups = partial(Groups, world=WORLD, settings=SETTINGS, retention_check_interval_ms=600_000)
+        async with (
+            desk_in(tmp_path, coordinator=lambda held: groups(held, ask_share_coordinator=ask)) as desk,
+            trio.open_nursery() as nursery,
+        ):
+            await desk.lead()
+            waiting = Later(nursery, desk.groups.shard_of(GROUP).request(_altered_offsets()).wait)
+            await settle()
+            began = trio.current_time()
+            desk.follower_fetches()
+            await trio.sleep(20.1)
+            desk.follower_fetches()
+            assert (await waiting.wait()).responses[0].partitions[0].error_code == ErrorCode.NONE
+            assert trio.current_time() - began >= 20
+
+
+def _altered_offsets() -> AlterShareGroupOffsetsRequest:
+    partitions = [AlterShareGroupOffsetsRequestPartition(0, 7)]
+    return AlterShareGroupOffsetsRequest(GROUP, [AlterShareGroupOffsetsRequestTopic("t", partitions)])
