@@ -6,7 +6,9 @@ import pytest
 
 from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kraft.rpc.client import Connection
-from kraft.wire.errors import ErrorCode
+from kraft.storage.log import Log
+from kraft.wire.errors import ErrorCode, KafkaError
+from tests.support.freed import errors_freed
 from tests.support.talk import batch, list_offset, produce
 
 T = 1_700_000_000_000
@@ -70,6 +72,17 @@ async def test_refusals(broker: Connection, topic: str) -> None:
     assert (await list_offset(broker, topic, partition_index=9)).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     newer = await list_offset(broker, topic, current_leader_epoch=7)
     assert (newer.error_code, newer.offset) == (ErrorCode.UNKNOWN_LEADER_EPOCH, -1)
+
+
+async def test_a_refusal_of_damaged_records_is_freed_at_once(
+    broker: Connection, filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def damaged(*_: object) -> None:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE)
+
+    monkeypatch.setattr(Log, "newest_record", damaged)
+    with errors_freed(KafkaError):
+        assert (await list_offset(broker, filled, -3)).error_code == ErrorCode.CORRUPT_MESSAGE
 
 
 async def test_read_committed_ends_at_the_last_stable_offset(broker: Connection, filled: str) -> None:

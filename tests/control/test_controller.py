@@ -28,6 +28,7 @@ from kraft.storage.flush import Flush
 from kraft.wire.errors import ErrorCode, KafkaError
 from tests.support.controllers import create, running, start_broker
 from tests.support.eventually import until
+from tests.support.freed import errors_freed
 from tests.support.quorums import committed_image
 
 LONG_MS = 600_000
@@ -302,6 +303,30 @@ async def test_a_controller_that_failed_on_a_broker_resigns(
         await until_active_after(controller, quorum, epoch)
         assert f"resigning as the controller of epoch {epoch}" in caplog.text
         assert (await controller.request(heartbeat)).should_shut_down
+
+
+class Bug(Exception):
+    """An error of the code."""
+
+
+async def test_a_controller_that_resigns_is_freed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It has the image of the whole cluster, which the traceback of its error would keep."""
+
+    def broken(*_: Any) -> Any:
+        raise Bug
+
+    async with running(tmp_path) as (quorum, _metadata, controller):
+        broker_epoch, epoch = await start_broker(quorum, controller), quorum.epoch
+        heartbeat = BrokerHeartbeatRequest(broker_id=1, broker_epoch=broker_epoch, want_shut_down=True)
+        caplog.set_level("CRITICAL", "kraft")
+        with errors_freed(Bug):
+            with monkeypatch.context() as patch:
+                patch.setattr("kraft.controller.heartbeats.final_records", broken)
+                with pytest.raises(KafkaError, match="UNKNOWN_SERVER_ERROR"):
+                    await controller.request(heartbeat)
+            await until_active_after(controller, quorum, epoch)
 
 
 async def test_a_controller_that_fails_on_what_is_due_resigns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

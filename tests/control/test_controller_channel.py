@@ -33,6 +33,7 @@ from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC
+from tests.support.freed import errors_freed
 
 pytestmark = pytest.mark.usefixtures("instant_retries")
 
@@ -192,6 +193,12 @@ async def test_a_version_that_the_leader_does_not_offer_is_not_sent() -> None:
                 await channel.request(message, version)
             assert caught.value.code is ErrorCode.UNSUPPORTED_VERSION
     assert peer.asked == []
+
+
+async def test_a_refused_request_is_freed_at_once() -> None:
+    async with channel_to(Peer(2, welcome), quorum=Quorum(2)) as channel:
+        with errors_freed(KafkaError), pytest.raises(KafkaError, match="UNSUPPORTED_VERSION"):
+            await channel.request(AllocateProducerIdsRequest())
 
 
 async def test_the_versions_are_those_of_the_controller_that_is_connected() -> None:

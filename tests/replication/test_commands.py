@@ -37,6 +37,7 @@ from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
+from tests.support.freed import errors_freed
 from tests.support.held import TOPIC, TOPIC_ID, broker_in
 from tests.support.steps import steps_of_tasks
 from tests.support.talk import batch
@@ -182,6 +183,13 @@ async def test_requests_for_an_earlier_registration_change_nothing(broker: Broke
     assert await refusal(broker, broker_epoch=BROKER_EPOCH - 1) == {ErrorCode.STALE_BROKER_EPOCH}
     assert broker.partition.is_leader
     assert not broker.replicas.image.brokers
+
+
+async def test_a_refused_request_is_freed_at_once(broker: Broker) -> None:
+    with errors_freed(KafkaError):
+        with pytest.raises(KafkaError, match="STALE_BROKER_EPOCH"):
+            await broker.lead(broker_epoch=BROKER_EPOCH - 1)
+        await trio.lowlevel.checkpoint()  # Trio's loop has the result until a task's next step
 
 
 async def test_a_request_may_name_a_newer_registration_or_none(broker: Broker) -> None:
