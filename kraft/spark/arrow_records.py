@@ -269,7 +269,7 @@ class _Group:
         return timestamp
 
     def _headers(self, position: np.ndarray, wanted: bool) -> pa.ListArray | None:
-        """Read the headers, record by record: most records have none."""
+        """Read the headers, record by record: most records have none, and null, as in Spark's connector."""
         has_headers = self._bytes[self._inside(position)] != 0
         behind = np.where(has_headers, self._ends, position + 1)
         if (behind != self._ends).any():
@@ -292,4 +292,5 @@ class _Group:
         pairs = pa.StructArray.from_arrays(
             [pa.array(keys, pa.string()), pa.array(values, pa.binary())], ["key", "value"]
         )
-        return pa.ListArray.from_arrays(pa.array(np.cumsum(counts, dtype=np.int32)), pairs, type=HEADERS)
+        offsets = pa.array(np.cumsum(counts, dtype=np.int32))
+        return pa.ListArray.from_arrays(offsets, pairs, type=HEADERS, mask=pa.array(~has_headers))

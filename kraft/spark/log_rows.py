@@ -55,7 +55,7 @@ DOCS: Mapping[str, str] = {
     "position": "Position of the batch in the file, in bytes.",
     "bytes": "Damaged bytes, else null.",
     "error": "Why they are damaged, else null.",
-    "headers": "Headers of the record. Only with `includeHeaders`.",
+    "headers": "Headers of the record; null if it has none. Only with `includeHeaders`.",
 }
 """The meaning of each column, for the documentation."""
 

@@ -20,7 +20,7 @@ LONG_MAX = 2**63 - 1
 _INT_MAX = 2**31 - 1
 _SHOWN_CHARACTERS = 200
 
-FROM_SPARK = frozenset({"checkpointlocation"})
+FROM_SPARK = frozenset({"checkpointlocation", "queryname"})
 """Options of Spark itself, which it hands over to the source or sink as well."""
 
 

@@ -10,7 +10,7 @@ import trio
 
 from kraft.client.cluster import TIMEOUT_S, Cluster
 from kraft.client.fetching import IsolationLevel
-from kraft.client.retry import retried
+from kraft.client.retry import GaveUp, retried
 from kraft.spark.options import Option, OptionError, Options
 from kraft.spark.topic_options import (
     ASSIGN,
@@ -79,15 +79,22 @@ class TopicOffsets:
     async def latest(self, known: PartitionOffsets) -> PartitionOffsets:
         """Return the latest offsets of all partitions.
 
-        A leader that was elected just now may return an offset below a ``known`` one: ask again for a bounded time.
+        The brokers may be away for a while, and a leader that was elected just now may return an offset below a
+        ``known`` one: ask again ``fetchOffset.numRetries`` times. Raises GaveUp of the last attempt.
         """
         retries = self._options[RETRIES]
         while True:
-            found = await self.at(dict.fromkeys(await self.partitions(), LATEST))
-            back = [each for each, offset in found.items() if offset < known.get(each, 0)]
-            if not back or retries == 0:
-                return found
-            logger.warning("latest offsets of %s went backwards; asking again", named_partitions(back))
+            try:
+                found = await self.at(dict.fromkeys(await self.partitions(), LATEST))
+                back = [each for each, offset in found.items() if offset < known.get(each, 0)]
+                if not back or retries == 0:
+                    return found
+                trouble = f"latest offsets of {named_partitions(back)} went backwards"
+            except GaveUp as failure:
+                if retries == 0:
+                    raise
+                trouble = str(failure)
+            logger.warning("%s; asking again", trouble)
             retries -= 1
             await trio.sleep(self._options[RETRY_INTERVAL_MS] / 1000)
 

@@ -187,7 +187,7 @@ INCLUDE_HEADERS = Option("includeHeaders", BOOLEAN, "Whether the column `headers
 RETRIES = Option(
     "fetchOffset.numRetries",
     whole_number(0, 1000),
-    "How often a stream asks again if offsets went back.",
+    "How often a stream asks again if no broker answers for 30 seconds, or if offsets went back.",
     default=3,
 )
 RETRY_INTERVAL_MS = Option("fetchOffset.retryIntervalMs", MS, "The pause before it asks again.", default=10)

@@ -30,6 +30,8 @@ from kraft.spark.topic_options import (
     MAX_TRIGGER_DELAY,
     MIN_OFFSETS,
     MIN_PARTITIONS,
+    RETRIES,
+    RETRY_INTERVAL_MS,
     PartitionOffsets,
     TopicPartition,
 )
@@ -39,7 +41,7 @@ from kraft.world.clock import Clock
 
 T = TypeVar("T")
 
-_CALL_TIMEOUT_S = 4 * TIMEOUT_S
+_ATTEMPT_TIMEOUT_S = 4 * TIMEOUT_S
 
 
 class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -48,6 +50,7 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: Options) -> None:
         self._options = options
         self._client: BlockingCluster | None = None
+        self._initial: PartitionOffsets | None = None
         self._target: PartitionOffsets | None = None
         self._clock = Clock()
         self._last_batch_s: float | None = None
@@ -61,7 +64,8 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         LATEST stays -1 until the first batch ends at the latest offsets and writes them to the checkpoint. So a query
         that fails before its first commit begins again at the same place, although Spark does not store this value.
         """
-        return to_json(self._call(lambda offsets: offsets.starting(LATEST)))
+        self._initial = self._call(lambda offsets: offsets.starting(LATEST))
+        return to_json(self._initial)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """Return the limit of a batch. Spark takes one limit only, so ``latestOffset`` looks at the options too."""
@@ -97,7 +101,11 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     ) -> Sequence[InputPartition]:
         """Plan a batch. Report records that are gone: of deleted partitions, and of new ones that lost their start."""
         begin, until = from_json(start), from_json(end)
-        if gone := begin.keys() - until.keys():
+        gone = begin.keys() - until.keys()
+        if gone and begin == self._initial:
+            # Spark stores the end of the first batch, but not its start: these may be newer than the end.
+            gone -= set(self._call(TopicOffsets.partitions))
+        if gone:
             data_loss(self._options, f"{named_partitions(gone)} do not exist any more")
         begin |= self._starts_of_new(until.keys() - begin.keys())
         ranges = []
@@ -148,4 +156,6 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Run a function of the source's offsets with the driver's client, which stays open until ``stop``."""
         if self._client is None:
             self._client = open_client(self._options).__enter__()
-        return self._client.call(lambda cluster: ask(TopicOffsets(cluster, self._options)), _CALL_TIMEOUT_S)
+        attempts = 1 + self._options[RETRIES]
+        timeout_s = attempts * (_ATTEMPT_TIMEOUT_S + self._options[RETRY_INTERVAL_MS] / 1000)
+        return self._client.call(lambda cluster: ask(TopicOffsets(cluster, self._options)), timeout_s)

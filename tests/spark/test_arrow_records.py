@@ -28,7 +28,7 @@ def rows(groups: Sequence[Columns]) -> list[Record]:
         assert group.headers is not None
         columns = (group.offset, group.timestamp_ms, group.key, group.value, group.headers)
         for offset, timestamp, key, value, headers in zip(*(column.tolist() for column in columns), strict=True):
-            found.append(Record(offset, timestamp, key, value, tuple((h["key"], h["value"]) for h in headers)))
+            found.append(Record(offset, timestamp, key, value, tuple((h["key"], h["value"]) for h in headers or ())))
     return found
 
 

@@ -86,7 +86,7 @@ def test_rows_are_the_records_of_their_batches(tmp_path_factory: pytest.TempPath
                     "position": position,
                     "bytes": None,
                     "error": None,
-                    "headers": [{"key": name, "value": content} for name, content in record.headers],
+                    "headers": [{"key": name, "value": content} for name, content in record.headers] or None,
                 }
             )
         position += len(batch)

@@ -50,8 +50,8 @@ def test_an_unknown_option_is_an_error_that_names_the_nearest_one() -> None:
 
 
 def test_options_of_spark_itself_pass() -> None:
-    """Spark hands checkpointLocation to the source as well."""
-    assert read_options("kraft", {"checkpointLocation": "/somewhere"}, KNOWN).values == {}
+    """Spark hands checkpointLocation to the source as well, and the name of a query to its sink."""
+    assert read_options("kraft", {"checkpointLocation": "/somewhere", "queryName": "counts"}, KNOWN).values == {}
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
-from kraft.client.retry import ClusterUnreachable
+from kraft.client.retry import ClusterUnreachable, GaveUp
 from kraft.spark.options import OptionError
-from kraft.spark.topic_options import topic_options
+from kraft.spark.topic_offsets import TopicOffsets
+from kraft.spark.topic_options import TopicPartition, topic_options
 from kraft.spark.topic_plan import JsonOffsets
 from kraft.spark.topic_read import DataLoss
 from kraft.spark.topic_stream import TopicStreamReader
@@ -214,6 +215,56 @@ def test_a_latest_offset_that_goes_backwards_is_read_again(
         assert reader.latestOffset({orders: {"0": 99, "1": 0}}, ALL) == {orders: {"0": 4, "1": 1}}
     assert caplog.text.count("latest offsets of orders-0 went backwards") == 2
     reader.stop()
+
+
+def test_a_stream_asks_again_while_no_broker_answers(
+    topics: Topics, orders: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """KafkaOffsetReaderAdmin.withRetries: any failure is tried again, fetchOffset.numRetries times."""
+    outage: list[GaveUp] = []
+    partitions = TopicOffsets.partitions
+
+    async def unless_out(offsets: TopicOffsets) -> list[TopicPartition]:
+        if outage:
+            raise outage.pop()
+        return await partitions(offsets)
+
+    monkeypatch.setattr(TopicOffsets, "partitions", unless_out)
+    reader = TopicStreamReader(topics.options(subscribe=orders, **{"fetchOffset.numRetries": 2}))
+    outage += [GaveUp("no broker")] * 2
+    with caplog.at_level(logging.WARNING, "kraft.spark"):
+        assert reader.latestOffset({orders: {"0": 0, "1": 0}}, ALL) == {orders: {"0": 4, "1": 1}}
+    assert caplog.text.count("no broker; asking again") == 2
+    outage += [GaveUp("no broker")] * 3
+    with pytest.raises(GaveUp, match="no broker"):
+        reader.latestOffset({orders: {"0": 0, "1": 0}}, ALL)
+    reader.stop()
+
+
+@pytest.mark.parametrize("starting", ["earliest", "latest"])
+def test_a_first_batch_that_is_run_again_may_have_new_partitions_since(topics: Topics, starting: str) -> None:
+    """Spark's offset log has the end of the first batch, but not its start, so the source is asked for it again.
+    KafkaSourceInitialOffsetWriter has another way: it stores the first answer.
+    """
+    topics.create("grown")
+    topics.values("grown", ["a", "b"])
+    options = topics.options(subscribe="grown", startingOffsets=starting)
+    failed = TopicStreamReader(options)
+    start = failed.initialOffset()
+    end = failed.latestOffset(start, ALL)
+    failed.stop()
+    topics.grow("grown", 2)
+    topics.values("grown", ["new"], partition=1)
+    again = TopicStreamReader(options)
+    start = again.initialOffset()
+    assert start.keys() == end.keys()
+    assert start["grown"].keys() - end["grown"].keys() == {"1"}
+    assert values(again, start, end) == (["a", "b"] if starting == "earliest" else [])
+    assert values(again, end, again.latestOffset(end, ALL)) == ["new"]
+    topics.delete("grown")
+    with pytest.raises(KafkaError, match="topic grown does not exist"):
+        again.partitions(start, end)
+    again.stop()
 
 
 def test_a_missing_topic_and_a_dead_cluster_are_clear_errors(topics: Topics) -> None:
