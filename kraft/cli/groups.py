@@ -144,7 +144,7 @@ def delete_command(groups: tuple[str, ...], bootstrap: str) -> None:
     type=click.IntRange(0, MAX_OFFSET),
     help="Continue at this offset; in a partition that does not have it, at the nearest one.",
 )
-@click.option("--dry-run", is_flag=True, help="Show the new offsets, and commit nothing.")
+@click.option("--execute/--dry-run", default=False, help="Commit the new offsets, or only show them (the default).")
 def reset_offsets_command(
     group: str,
     bootstrap: str,
@@ -152,9 +152,9 @@ def reset_offsets_command(
     partition: int | None,
     target: int | None,
     offset: int | None,
-    dry_run: bool,
+    execute: bool,
 ) -> None:
-    """Set the committed offsets of GROUP in a topic. The group must have no members."""
+    """Show new committed offsets of GROUP in a topic; set them with --execute. The group must have no members then."""
     if (target is None) == (offset is None):
         raise click.UsageError("Give one of --to-earliest, --to-latest and --to-offset.")
 
@@ -174,13 +174,15 @@ def reset_offsets_command(
             for index in (index for index in chosen if offsets[index] != offset):
                 text = f"Offset {offset} is not in {topic}-{index}, which has {first[index]} to {last[index]}."
                 click.echo(f"{text} The new offset is {offsets[index]}.", err=True)
-        if not dry_run:
+        if execute:
             await commit_offsets(cluster, group, topic, offsets)
         return offsets
 
     offsets = run(bootstrap, operate)
     rows = [(topic, index, new) for index, new in sorted(offsets.items())]
     print_columns(("TOPIC", "PARTITION", "NEW OFFSET"), rows)
+    if not execute:
+        click.echo("No offset is committed. Commit these offsets with --execute.", err=True)
 
 
 async def _lags(cluster: Cluster, described: GroupDescription) -> list[PartitionLag]:

@@ -142,7 +142,8 @@ class Node:
             self._metadata_dir, self.config.node_id, self.world.clock.now_ms, self.request_log.quorum_events
         )
         with contextlib.closing(self.request_log), contextlib.closing(journal), self.watch.watching():
-            journal.start(self.parts.quorum.log.last_timestamp_ms)
+            appends_when_idle = self.config.metadata_log.metadata_max_idle_interval_ms > 0
+            journal.start(self.parts.quorum.log.last_timestamp_ms if appends_when_idle else None)
             self.trace.subscribe(CoreStepped, lambda event: journal.note(event.effects))
             self.trace.subscribe(RequestRefused, lambda event: journal.note_refusal(event.refusal))
             await self._run(self.parts, task_status)

@@ -3,7 +3,8 @@
 The Raft core gives a reason for each change of state and for each verdict on a request. The journal keeps them, and
 ``kraft quorum explain`` reads the journals of any number of nodes. The ``kind`` of a line is one of:
 
-- ``start``: the node started; ``wrote_ms`` is the time of the last record in its log. A killed node writes no ``stop``;
+- ``start``: the node started; ``wrote_ms`` is the time of the last record in its log, or null if a controller may
+  append nothing for any time (``metadata.max.idle.interval.ms=0``). A killed node writes no ``stop``;
 - ``transition``: a change of state;
 - ``verdict``: a request was granted or refused;
 - ``omitted``: the number of verdicts that were counted and not written;
@@ -89,7 +90,7 @@ class QuorumJournal:
 
     def start(self, wrote_ms: int | None) -> None:
         """Write that the node starts. ``wrote_ms`` is the time of the last record in its log, by the clock of the
-        leader.
+        leader. It dates the end of a killed leader's term, so it is None if a leader may append nothing.
         """
         self._write([self._line(self._now_ms(), "start", wrote_ms=wrote_ms)])
 

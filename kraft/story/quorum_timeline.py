@@ -307,6 +307,9 @@ def _ended(
     left = _follower_left(term, lines, range(start + 1, limit))
     if left is not None:
         end, why = lines[left], _reason(lines[left])
+        if own is not None and own.after == "Resigned" and end.why == f"{term.leader} resigned":
+            # Its clock is ahead of theirs. Its own line has the reason.
+            return attrs.evolve(term, end_ms=max(end.ms, term.start_ms), why_ended=_reason(own))
     was_down = any(line.kind == "start" and line.node == end.node for line in lines[start + 1 : left or start])
     end_ms, at_most = end.ms, end is own or was_down
     wrote_ms = own.fields.get("wrote_ms") if own is not None and own.kind == "start" else None
@@ -318,7 +321,7 @@ def _ended(
         how = "started again" if own.kind == "start" else "learned of it"
         who = "it" if end is own else f"node {own.node}"
         why += f"; {who} {how}" + (f" {(own.ms - end_ms) / 1000:.1f} s later" if own.ms > end_ms else "")
-    return attrs.evolve(term, end_ms=end_ms, why_ended=why, at_most=at_most)
+    return attrs.evolve(term, end_ms=max(end_ms, term.start_ms), why_ended=why, at_most=at_most)
 
 
 def _reason(line: JournalLine) -> str:

@@ -6,10 +6,13 @@ free loopback ports.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import os
+import shutil
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from types import TracebackType
 
 import attrs
@@ -63,7 +66,7 @@ async def embedded_node(
 
     Error handling: raises ConfigError for an invalid setting, KafkaError if a topic cannot be created.
     """
-    with tempfile.TemporaryDirectory(prefix="kraft-", ignore_cleanup_errors=True) as directory:
+    with _own_directory() as directory:
         config = from_mapping({**SETTINGS, "log.dirs": directory, **(settings or {})}).config
         cluster_id = uuid_to_text(random_uuid())
         format_directories(config, cluster_id, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
@@ -89,6 +92,25 @@ async def embedded_node(
                 failure = _bare(group, raised)
             if failure is not None:  # not in the handler, which would change the cause and the context of the error
                 raise failure
+
+
+@contextlib.contextmanager
+def _own_directory() -> Iterator[str]:
+    """A directory that is removed at the end of the block or of this process, but not by a process that a test forks:
+    ``TemporaryDirectory`` removes its own at the exit of each.
+    """
+    directory, owner = tempfile.mkdtemp(prefix="kraft-"), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    atexit.register(remove)
+    try:
+        yield directory
+    finally:
+        remove()
+        atexit.unregister(remove)
 
 
 def _bare(failure: BaseExceptionGroup, raised: BaseException | None) -> BaseException:

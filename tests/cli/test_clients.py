@@ -149,13 +149,16 @@ def test_a_group_is_resumed_described_moved_and_deleted(run: Run, topic: str, na
     assert lags == {0: 1, 1: 0}
     assert run(*consume, "--max-messages", "1").output == "c\n"
     assert group in [listed["group"] for listed in json.loads(run("groups", "list", "--json").output)]
-    dry = run("groups", "reset-offsets", group, "--topic", topic, "--to-offset", "1", "--partition", "0", "--dry-run")
-    assert dry.output.splitlines()[1].split() == [topic, "0", "1"]
-    assert run(*consume, "--timeout", "0.1").output == ""
-    beyond = run("groups", "reset-offsets", group, "--topic", topic, "--to-offset", "2")
+    reset = ("groups", "reset-offsets", group, "--topic", topic)
+    for how in ((), ("--dry-run",)):  # without --execute, kafka-consumer-groups commits nothing, too
+        dry = run(*reset, "--to-offset", "1", "--partition", "0", *how)
+        assert dry.stdout.splitlines()[1].split() == [topic, "0", "1"]
+        assert dry.stderr == "No offset is committed. Commit these offsets with --execute.\n"
+        assert run(*consume, "--timeout", "0.1").output == ""
+    beyond = run(*reset, "--to-offset", "2", "--execute")
     assert [line.split() for line in beyond.stdout.splitlines()[1:]] == [[topic, "0", "2"], [topic, "1", "0"]]
     assert f"Offset 2 is not in {topic}-1, which has 0 to 0. The new offset is 0." in beyond.stderr
-    run("groups", "reset-offsets", group, "--topic", topic, "--to-earliest")
+    assert run(*reset, "--to-earliest", "--execute").stderr == ""
     assert run(*consume, "--max-messages", "3").output == "a\nb\nc\n"
     assert run("groups", "delete", group).output == f"Deleted group {group}.\n"
     gone = run("groups", "describe", group)
@@ -177,7 +180,8 @@ def test_an_offset_goes_before_that_of_the_group(run: Run, topic: str, name: str
     """``--group``: "Begin at this group's committed offsets, unless --offset is given, and commit to it"."""
     run("produce", topic, "--partition", "0", text="a\nb\nc\n")
     consume = ("consume", topic, "--group", f"{name}-group", "--partition", "0", "--max-messages", "1")
-    run("groups", "reset-offsets", f"{name}-group", "--topic", topic, "--to-offset", "2", "--partition", "0")
+    reset = ("groups", "reset-offsets", f"{name}-group", "--topic", topic, "--partition", "0")
+    run(*reset, "--to-offset", "2", "--execute")
     assert run(*consume, "--offset", offset).output == expected
     after = 2 if offset == "1" else 1
     assert run(*consume).output == "abc"[after] + "\n", "the group continues after the record that was read"

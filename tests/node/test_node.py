@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import threading
 import time
@@ -223,6 +224,21 @@ async def test_everything_is_there_after_a_restart(tmp_path: Path, kill: bool) -
         assert (again.error_code, again.base_offset) == (0, 29), "the idempotent producer is remembered"
         assert (await produce(node.broker, "orders", batch(b"a" * 600))).error_code == 10
         assert await end_offset(node.broker, "orders") == 30
+
+
+@pytest.mark.parametrize(("interval", "appends_when_idle"), [("0", False), ("500", True)])
+async def test_the_journal_has_the_last_record_if_a_leader_is_never_silent(
+    tmp_path: Path, interval: str, appends_when_idle: bool
+) -> None:
+    """``wrote_ms`` dates the end of a killed leader's term. Without ``metadata.max.idle.interval.ms`` a quiet cluster
+    may have appended nothing for hours.
+    """
+    for _ in range(2):
+        async with node_in(tmp_path, {"metadata.max.idle.interval.ms": interval}):
+            pass
+    lines = [json.loads(line) for line in (tmp_path / "quorum-journal.jsonl").read_text().splitlines()]
+    again = [line for line in lines if line["kind"] == "start"][-1]
+    assert (again["wrote_ms"] is not None) is appends_when_idle
 
 
 async def test_a_deleted_record_stays_deleted_after_a_stop(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from kraft.quorum.journal import FILE_NAME, OLDER_SUFFIX
 from kraft.raft.events import Effects, Reason
 from kraft.raft.messages import BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, Request, VoteRequest
 from kraft.raft.state import TRANSITIONS
-from kraft.story.quorum_timeline import leader_terms, merged, read_journal, sentence
+from kraft.story.quorum_timeline import LeaderTerm, leader_terms, merged, read_journal, sentence
 from tests.support.journals import START_MS, Journals
 
 
@@ -30,9 +30,12 @@ def explain(world: Journals, *options: str, nodes: tuple[int, ...] = (1, 2, 3)) 
     return CliRunner(catch_exceptions=False).invoke(cli, ["quorum", "explain", *directories, *options])
 
 
+def terms(world: Journals, nodes: tuple[int, ...] = (1, 2, 3)) -> list[LeaderTerm]:
+    return leader_terms(merged(read_journal(str(world.directory(node)))[0] for node in nodes))
+
+
 def explained_terms(world: Journals, nodes: tuple[int, ...] = (1, 2, 3)) -> list[tuple[int, int | None, str | None]]:
-    found = leader_terms(merged(read_journal(str(world.directory(node)))[0] for node in nodes))
-    return [(term.epoch, term.leader, term.why_ended) for term in found]
+    return [(term.epoch, term.leader, term.why_ended) for term in terms(world, nodes)]
 
 
 def test_the_timeline_of_an_election(world: Journals) -> None:
@@ -63,6 +66,27 @@ def test_a_leader_that_resigns_gives_the_reason(world: Journals) -> None:
     world.moves(1, "Leader", "Resigned", 1, "the node is shutting down")
     world.elects(2, 2, voter=3)
     assert explained_terms(world)[0] == (1, 1, "node 1: the node is shutting down")
+
+
+def test_a_leader_whose_clock_is_ahead_gives_the_reason_too(world: Journals) -> None:
+    world.elects(1, 1, voter=2)
+    world.now_ms += 80  # the leader's clock
+    world.moves(1, "Leader", "Resigned", 1, "the node is shutting down")
+    world.now_ms -= 80
+    world.elects(2, 2, voter=3, why="1 resigned")
+    assert explained_terms(world)[0] == (1, 1, "node 1: the node is shutting down")
+
+
+def test_no_term_ends_before_it_begins(world: Journals) -> None:
+    """The leader's clock is ahead by more than its term."""
+    world.now_ms += 10_000
+    world.moves(1, "Candidate", "Leader", 1, "1 and 2 granted their votes")
+    world.now_ms -= 9_000
+    world.elects(2, 2, voter=3, why="1 sent no response within the fetch timeout")
+    world.now_ms += 20_000
+    world.start(1)
+    term = terms(world)[0]
+    assert (term.epoch, term.end_ms) == (1, term.start_ms)
 
 
 def test_a_followers_timeout_dates_the_end_of_a_killed_leader(world: Journals) -> None:

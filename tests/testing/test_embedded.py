@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -77,6 +79,29 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not [each for each in set(threading.enumerate()) - threads_before if each.name == "kraft cluster"]
     # A cluster that other tests share may have a checkpoint open, for as long as it takes to write it.
     eventually(lambda: len(os.listdir("/proc/self/fd")) <= len(open_before))
+
+
+FORKED = """
+import os, sys, tempfile
+from pathlib import Path
+from kraft.testing import EmbeddedCluster
+cluster = EmbeddedCluster(topics={"orders": 1}).__enter__()
+child = os.fork()
+if child == 0:
+    sys.exit()
+assert os.waitpid(child, 0) == (child, 0)
+print(*(name.name for name in Path(tempfile.gettempdir()).glob("kraft-*/orders-0")))
+"""
+
+
+def test_a_process_that_a_test_forks_removes_nothing(tmp_path: Path) -> None:
+    """``TemporaryDirectory`` would: each process that has one removes it at its exit."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "orders-0\n"
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_failed_block_ends_the_node_too() -> None:
