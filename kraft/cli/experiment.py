@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
+import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -129,7 +130,7 @@ def control_plane_command(
             load = f"{moves} moves for each line, {connections} connections to each of two brokers"
             said = [*_machine(), ("load", load), ("controller", SOFTWARE[controller])]
             result = ControlPlaneResult(said, [])
-            trio.run(run, plan, _say, partial(_keep, into / "control-plane.json", result))
+            _measure(run, plan, _say, partial(_keep, into / "control-plane.json", result))
         page = control_plane_page
         _write_all(into, "control-plane", page.markdown(result), page.figures(result))
         _write(into / "control-plane.html", page.render(result))
@@ -163,9 +164,22 @@ def generations_command(
             chosen = [combination for combination in COMBINATIONS if combination[0] in software]
             plan = GenerationsPlan(into.absolute() / "nodes", _checked(jars), chosen, partitions, losses)
             result = GenerationsResult(_machine(), [])
-            trio.run(run, plan, _say, partial(_keep, into / "generations.json", result))
+            _measure(run, plan, _say, partial(_keep, into / "generations.json", result))
         _write_all(into, "generations", generations.markdown(result), generations.figures(result))
         _write(into / "generations.html", generations.render(result))
+
+
+def _measure(run: Callable[..., Awaitable[None]], *arguments: object) -> None:
+    """Run an experiment. SIGTERM and SIGHUP end it as Ctrl-C does: its nodes are in sessions of their own, and end only
+    when it stops them.
+    """
+    watched = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, lambda *_: signal.raise_signal(signal.SIGINT)) for each in watched}
+    try:
+        trio.run(run, *arguments)
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -99,6 +100,33 @@ def test_each_cell_is_kept_when_it_is_measured(tmp_path: Path, monkeypatch: pyte
     assert (done.exit_code, done.output) == (1, "Error: no more memory\n")
     kept = json.loads((tmp_path / "new" / "generations.json").read_text())
     assert kept["cells"] == cattrs.unstructure(RESULT)["cells"][:2]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_an_experiment_as_ctrl_c_does(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``_measure``: "its nodes are in sessions of their own, and end only when it stops them"."""
+    stopped: list[str] = []
+
+    async def measure(*_: object) -> None:
+        try:
+            signal.raise_signal(number)
+            await trio.sleep(30)
+        finally:
+            stopped.append("its nodes")
+
+    def escaped(*_: object) -> None:
+        raise AssertionError("the signal would have killed the command")
+
+    monkeypatch.setattr("kraft.experiment.generations.run", measure)
+    before = signal.signal(number, escaped)
+    try:
+        done = run("generations", "--apache", str(tmp_path), "--into", str(tmp_path / "new"))
+        assert signal.getsignal(number) is escaped
+    finally:
+        signal.signal(number, before)
+    assert (done.exit_code, done.output.strip(), stopped) == (1, "Aborted!", ["its nodes"])
 
 
 def test_without_the_means_to_draw_nothing_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
