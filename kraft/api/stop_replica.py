@@ -15,7 +15,7 @@ from kraft.api.context import ZkBrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.registry import ApiKey
 from kraft.messages.stop_replica_request import StopReplicaRequest
-from kraft.messages.stop_replica_response import StopReplicaResponse
+from kraft.messages.stop_replica_response import StopReplicaPartitionError, StopReplicaResponse
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
 
@@ -26,10 +26,21 @@ ROW = Api(
     quota=Quota.NONE,
 )
 
+_STALE = {ErrorCode.STALE_BROKER_EPOCH, ErrorCode.STALE_CONTROLLER_EPOCH}
+
 
 async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: StopReplicaRequest) -> Reply:
     return Parked(partial(broker.commands.stop_replicas, message))
 
 
 def error(message: StopReplicaRequest, version: int, code: ErrorCode, text: str | None = None) -> StopReplicaResponse:
-    return StopReplicaResponse(error_code=code)
+    """``StopReplicaRequest.getErrorResponse`` names every partition. ``KafkaApis`` names none of a stale request."""
+    named = [] if code in _STALE else message.topic_states
+    return StopReplicaResponse(
+        error_code=code,
+        partition_errors=[
+            StopReplicaPartitionError(topic.topic_name, state.partition_index, code)
+            for topic in named
+            for state in topic.partition_states
+        ],
+    )

@@ -29,7 +29,6 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
             "api.add_offsets_to_txn api.add_partitions_to_txn api.describe_transactions api.end_txn"
             " api.list_transactions"
         ),
-        "interop/test_zookeeper_era.py": "api.stop_replica",
         "simulation/test_virtual_legacy.py": "api.leader_and_isr api.update_metadata",
     },
     "APIs without code of their own: the active controller decides": {
