@@ -23,7 +23,7 @@ from kraft.storage.checkpoint import LOG_START_OFFSET, RECOVERY_POINT, TopicPart
 from kraft.storage.directory import LastStop, LogDirectory
 from kraft.storage.errors import StorageError
 from kraft.storage.log import Log
-from kraft.wire.uuids import ZERO_UUID
+from kraft.wire.uuids import ZERO_UUID, uuid_to_text
 from kraft.world.world import World
 
 CREATED_AT_ONCE: Final = 16
@@ -57,7 +57,12 @@ class Opener:
         return opening()
 
     def create(self, topic: Topic, index: int, config: LogConfig) -> Log:
-        """Create the log of a new partition. Raises OSError."""
+        """Create the log of a new partition, or open that of an earlier attempt.
+
+        Raises:
+            StorageError: A log of an earlier topic has the name.
+            OSError: The log cannot be created.
+        """
         return self._opening(topic, index, config, self._directory_for((topic.name, index), self.hosted_in))()
 
     def created(self, topic: str, index: int) -> Log | None:
@@ -115,9 +120,14 @@ class Opener:
 
 
 def _with_topic_id(opening: Callable[[], Log], topic_id: UUID) -> Log:
+    """Open a log of this topic. Raises StorageError for one of another topic (``InconsistentTopicIdException``)."""
     log = opening()
     if log.topic_id is None and topic_id != ZERO_UUID:
         log.assign_topic_id(topic_id)
+    elif log.topic_id not in (None, topic_id):
+        log.abandon()
+        ids = f"the log of topic id {uuid_to_text(log.topic_id)}, and the topic has {uuid_to_text(topic_id)}"
+        raise StorageError(f"{log.directory}: {ids}; move the directory away")
     return log
 
 

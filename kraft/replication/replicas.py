@@ -180,7 +180,10 @@ class Replicas:
     # Changes of the metadata.
 
     async def apply(self, image: Image, changes: Changes) -> LeaderChanges:
-        """Apply the changes of one new image. Other tasks run in between, and see some of the changes."""
+        """Apply the changes of one new image. Other tasks run in between, and see some of the changes.
+
+        Raises StorageError, OSError.
+        """
         self.image = image
         if changes.brokers:
             self._active_epochs = _active_epochs(image)
@@ -260,8 +263,9 @@ class Replicas:
         await self.opener.create_ahead((topic, index, configs[topic.name]) for topic, index in new)
 
     def assign(self, topic: Topic, index: int, state: Partition, result: LeaderChanges) -> None:
-        """Lead or follow the partition as ``state`` says. Its log is created unless ``create_logs`` has. Raises
-        OSError.
+        """Lead or follow the partition as ``state`` says. Its log is created unless ``create_logs`` has.
+
+        Raises StorageError, OSError.
         """
         partition = self.partitions.get(topic.name, {}).get(index)
         if partition is None:

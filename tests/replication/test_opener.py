@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from uuid import UUID
 
 import attrs
 import pytest
@@ -23,8 +24,11 @@ from kraft.replication.opener import CREATED_AT_ONCE
 from kraft.replication.replicas import Replicas
 from kraft.storage import log
 from kraft.storage.directory import LastStop, LogDirectory
+from kraft.storage.errors import StorageError
 from kraft.storage.meta_properties import MetaProperties
+from kraft.storage.partition_metadata import read_topic_id, write_topic_id
 from kraft.wire.errors import ErrorCode
+from kraft.wire.uuids import uuid_to_text
 from kraft.world.world import World
 from tests.replication.test_commands import Coordinators
 from tests.support.held import TOPIC, TOPIC_ID, broker_in, leader_in, registration, topic
@@ -113,6 +117,24 @@ async def test_the_directories_of_many_deleted_partitions_are_renamed_by_a_worke
         await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
         assert (renames.here, renames.elsewhere) == (0, MANY)
         assert sorted(broker.replicas.retired) == sorted(each.path for each in os.scandir(tmp_path) if each.is_dir())
+
+
+@pytest.mark.parametrize("partitions", [1, MANY], ids=["at once", "by a worker thread"])
+async def test_a_log_of_another_topic_is_not_opened(tmp_path: Path, partitions: int) -> None:
+    """``UnifiedLog.initializeTopicId``: "Tried to assign topic ID … but log already contained topic ID …". The records
+    of a deleted topic would be those of the next one of its name.
+    """
+    async with leader_in(tmp_path, 1):
+        write_topic_id(tmp_path / f"{TOPIC}-0", UUID(int=8))
+    broker = broker_in(tmp_path, 1)
+    with pytest.raises(StorageError) as refused:
+        await broker.hear(registration(1, 5), *topic(1, leader=1, partitions=partitions))
+    ids = [uuid_to_text(each) for each in (UUID(int=8), TOPIC_ID)]
+    assert str(refused.value) == (
+        f"{tmp_path}/{TOPIC}-0: the log of topic id {ids[0]}, and the topic has {ids[1]}; move the directory away"
+    )
+    assert not broker.replicas.partitions
+    assert read_topic_id(tmp_path / f"{TOPIC}-0") == UUID(int=8)
 
 
 async def test_a_log_that_cannot_be_created_ends_a_broker_of_a_quorum(tmp_path: Path, creations: Calls) -> None:
