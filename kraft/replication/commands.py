@@ -204,7 +204,8 @@ class ControllerCommands:
         return LeaderAndIsrResponse(topics=topics)
 
     async def stop_replicas(self, request: StopReplicaRequest) -> StopReplicaResponse:
-        """Stop partitions, and delete those that the request deletes.
+        """Stop partitions, and delete those that the request deletes. One whose log cannot be deleted has
+        KAFKA_STORAGE_ERROR (``ReplicaManager.stopReplicas``), also when the controller asks again.
 
         Raises KafkaError STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH.
         """
@@ -221,7 +222,12 @@ class ControllerCommands:
                 if code is ErrorCode.NONE and partition is not None and state.delete_partition:
                     deleted.append(partition)
                 errors.append(StopReplicaPartitionError(topic.topic_name, state.partition_index, code))
-        await self.replicas.remove(deleted, led)
+        failures = await self.replicas.remove(deleted, led)
+        for (name, index), failure in failures.items():
+            logger.error("%s-%d: the log cannot be deleted: %s", name, index, failure)
+        for each in errors:
+            if (each.topic_name, each.partition_index) in failures:
+                each.error_code = ErrorCode.KAFKA_STORAGE_ERROR
         self.replicas.announce()
         self.coordinators.apply(led)
         await led.forget()
@@ -353,7 +359,7 @@ class ControllerCommands:
         self, partition: HostedPartition | None, state: StopReplicaPartitionState, led: LeaderChanges
     ) -> ErrorCode:
         if partition is None:
-            return ErrorCode.NONE  # there is no log to delete: a start opens all of them
+            return ErrorCode.NONE  # a start opens all logs, and ``remove`` knows those that it could not delete
         is_newer = state.leader_epoch >= partition.state.leader_epoch
         if not is_newer and state.leader_epoch not in (NO_EPOCH, EPOCH_DURING_DELETE):
             return ErrorCode.FENCED_LEADER_EPOCH

@@ -1,4 +1,4 @@
-"""Opens the logs of partitions, and creates those of new ones beside the event loop.
+"""Opens the logs of partitions. Creates those of new ones, and renames those of deleted ones, beside the event loop.
 
 The files of a new partition take a millisecond of system calls on some file systems. Creation of many partitions would
 then hold the event loop for a share of its time that a neighbour feels, even in short steps.
@@ -28,6 +28,8 @@ from kraft.world.world import World
 
 CREATED_AT_ONCE: Final = 16
 """Not a Kafka setting. The logs that a worker thread creates at a time."""
+RENAMED_AT_ONCE: Final = 64
+"""Not a Kafka setting. The directories of deleted logs that a worker thread renames at a time."""
 MAX_PREFERRED: Final = 10_000
 """Not a Kafka setting. The partitions whose directory is chosen before they are here."""
 
@@ -42,6 +44,8 @@ class Opener:
     directories: Sequence[LogDirectory]
     hosted_in: Counter[str] = attrs.Factory(Counter)
     """The number of partitions by the path of their directory."""
+    undeleted: dict[TopicPartition, LogDirectory] = attrs.Factory(dict)
+    """The directories of the deleted logs that are not renamed yet."""
     _preferred: dict[TopicPartition, LogDirectory] = attrs.Factory(dict)
     """The directories that AlterReplicaLogDirs chose for new partitions."""
     _created: dict[TopicPartition, Log] = attrs.Factory(dict)
@@ -60,9 +64,13 @@ class Opener:
         """Create the log of a new partition, or open that of an earlier attempt.
 
         Raises:
-            StorageError: A log of an earlier topic has the name.
+            StorageError: A log of an earlier topic, or a deleted one, has the name.
             OSError: The log cannot be created.
         """
+        holder = self.undeleted.get((topic.name, index))
+        if holder is not None:
+            path = os.path.join(holder.path, f"{topic.name}-{index}")
+            raise StorageError(f"{path}: the deleted log cannot be renamed; check the disk, then start again")
         return self._opening(topic, index, config, self._directory_for((topic.name, index), self.hosted_in))()
 
     def created(self, topic: str, index: int) -> Log | None:
@@ -76,10 +84,25 @@ class Opener:
         """
         hosted_in, openings = self.hosted_in.copy(), {}
         for topic, index, config in wanted:
+            if (topic.name, index) in self.undeleted:
+                continue
             directory = self._directory_for((topic.name, index), hosted_in)
             hosted_in[directory.path] += 1
             openings[topic.name, index] = self._opening(topic, index, config, directory)
         self._created = await self.world.in_thread(_open_all, openings) if openings else {}
+
+    async def rename_undeleted(self) -> tuple[list[str], dict[TopicPartition, OSError]]:
+        """Rename the directories of all deleted logs, as far as they can be. Return the new paths, and the error of
+        each other log. An error keeps no other log from its deletion, as in ``LogManager.asyncDelete``.
+        """
+        waiting, renamed, failures = list(self.undeleted.items()), list[str](), dict[TopicPartition, OSError]()
+        for first in range(0, len(waiting), RENAMED_AT_ONCE):
+            several = [(*each, self.world.new_uuid()) for each in waiting[first : first + RENAMED_AT_ONCE]]
+            paths, failed = await self.world.in_thread(_rename_all, several)
+            renamed += paths
+            failures |= failed
+        self.undeleted = {where: directory for where, directory in waiting if where in failures}
+        return renamed, failures
 
     def _opening(
         self,
@@ -138,3 +161,17 @@ def _open_all(openings: Mapping[TopicPartition, Callable[[], Log]]) -> dict[Topi
         with suppress(OSError, StorageError):
             logs[where] = opening()
     return logs
+
+
+def _rename_all(
+    logs: Iterable[tuple[TopicPartition, LogDirectory, UUID]],
+) -> tuple[list[str], dict[TopicPartition, OSError]]:
+    renamed, failures = [], {}
+    for (topic, index), directory, token in logs:
+        try:
+            renamed.append(directory.retire_partition(f"{topic}-{index}", token))
+        except FileNotFoundError:
+            pass  # a person has removed it
+        except OSError as error:
+            failures[topic, index] = error
+    return renamed, failures

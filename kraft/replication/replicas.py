@@ -52,8 +52,6 @@ UNASSIGNED = Partition((), (), NO_LEADER, -1, -1, ())
 """The state of a partition whose log is on disk, before a ZooKeeper-era controller has sent its state."""
 _PARTITIONS_IN_A_ROW = 3
 """Not a Kafka setting. The partitions that a start opens, or a change closes, before other tasks run."""
-_RENAMED_AT_ONCE = 64
-"""Not a Kafka setting. The directories of deleted partitions that a worker thread renames at a time."""
 _ASSIGNED_IN_A_ROW = 10
 """Not a Kafka setting. The partitions that get their role before other tasks run, once their logs are created."""
 _CONDITIONS_IN_A_ROW = 200
@@ -188,7 +186,9 @@ class Replicas:
         if changes.brokers:
             self._active_epochs = _active_epochs(image)
         result = LeaderChanges([], [])
-        await self._delete(await self._take_away(image, changes), result)
+        failures = await self._delete(await self._take_away(image, changes), result)
+        if failures:  # the node ends, and its next start sets the logs aside
+            raise next(iter(failures.values()))
         own, looks = list[tuple[Topic, int, Partition]](), Slices(_LOOKS_IN_A_ROW)
         for changed in _changed(image, changes):
             await looks.spend()
@@ -282,14 +282,19 @@ class Replicas:
         """Neither lead nor follow the partition. Its log stays."""
         self._take_role(partition, attrs.evolve(partition.state, leader=NO_LEADER), result)
 
-    async def remove(self, partitions: list[HostedPartition], result: LeaderChanges) -> None:
-        """Delete the partitions and their logs."""
+    async def remove(
+        self, partitions: list[HostedPartition], result: LeaderChanges
+    ) -> Mapping[TopicPartition, OSError]:
+        """Delete the partitions and their logs. Return the error of each log that cannot be deleted.
+
+        Each later call tries these logs again. Until then ``assign`` raises StorageError for their partitions.
+        """
         for partition in partitions:
             hosted = self.partitions[partition.topic]
             del hosted[partition.index]
             if not hosted:
                 del self.partitions[partition.topic]
-        await self._delete(partitions, result)
+        return await self._delete(partitions, result)
 
     @property
     def _has_reports(self) -> bool:
@@ -450,28 +455,30 @@ class Replicas:
                 gone.append(hosted.pop(index))
         return gone
 
-    async def _delete(self, gone: list[HostedPartition], result: LeaderChanges) -> None:
+    async def _delete(self, gone: list[HostedPartition], result: LeaderChanges) -> Mapping[TopicPartition, OSError]:
         """Close and rename the logs of removed partitions, and empty the list. Maintenance deletes the files later.
 
         The checkpoint entries go first. They identify a log by its name, and a new topic may use the name after the
         rename.
+
+        Returns the error of each log, also one of an earlier call, that cannot be renamed.
         """
         slices = Slices(_PARTITIONS_IN_A_ROW)
-        for partition in gone:
+        gone.reverse()
+        while gone:
             await slices.spend()
+            partition = gone.pop()
             if partition.is_leader:
                 result.lost.append(partition)
             partition.follow(partition.state)
             partition.log.abandon()
-            self.opener.hosted_in[self.opener.directory_of(partition.log).path] -= 1
+            self.opener.undeleted[partition.where] = directory = self.opener.directory_of(partition.log)
+            self.opener.hosted_in[directory.path] -= 1
             self.checkpoints.are_outdated = True
         await self.checkpoints.forget_deleted()
-        while gone:
-            several = gone[:_RENAMED_AT_ONCE]
-            where = [(self.opener.directory_of(each.log), each.name, self.world.new_uuid()) for each in several]
-            renamed = await self.world.in_thread(_retire, where)
-            self.retired.extend(renamed)  # with +=, the list from before the await would take its place
-            del gone[:_RENAMED_AT_ONCE]
+        renamed, failures = await self.opener.rename_undeleted()
+        self.retired.extend(renamed)  # with +=, the list from before the await would take its place
+        return failures
 
     def _take_role(self, partition: HostedPartition, state: Partition, result: LeaderChanges) -> None:
         led = partition.is_leader
@@ -558,10 +565,6 @@ class Replicas:
         for partition in partitions:
             partition.log.abandon()
         await self.checkpoints.write()
-
-
-def _retire(logs: Iterable[tuple[LogDirectory, str, UUID]]) -> list[str]:
-    return [directory.retire_partition(name, token) for directory, name, token in logs]
 
 
 def _changed(image: Image, changes: Changes) -> Iterator[tuple[Topic, int, Partition]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -135,6 +136,30 @@ async def test_a_log_of_another_topic_is_not_opened(tmp_path: Path, partitions: 
     )
     assert not broker.replicas.partitions
     assert read_topic_id(tmp_path / f"{TOPIC}-0") == UUID(int=8)
+
+
+async def test_a_deleted_log_that_cannot_be_renamed_ends_a_broker_of_a_quorum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``Replicas.apply``: "the node ends, and its next start sets the logs aside". The others are deleted before."""
+    async with leader_in(tmp_path, MANY) as broker:
+        renames = Calls(os.rename, full=f"{TOPIC}-7")
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "rename", renames)
+            with pytest.raises(OSError, match="No space"):
+                await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+        assert (renames.elsewhere, len(broker.replicas.retired)) == (MANY, MANY - 1)
+    again = broker_in(tmp_path, 1).replicas
+    await again.load(broker.loader.image)
+    assert not again.partitions
+    assert [name.partition(".")[0] for name in os.listdir(tmp_path) if name.endswith("-stray")] == [f"{TOPIC}-7"]
+
+
+async def test_a_deleted_log_that_a_person_has_removed_ends_no_broker(tmp_path: Path) -> None:
+    async with leader_in(tmp_path, 3) as broker:
+        shutil.rmtree(tmp_path / f"{TOPIC}-0")
+        await broker.hear(RemoveTopicRecord(topic_id=TOPIC_ID))
+        assert len(broker.replicas.retired) == 2
 
 
 async def test_a_log_that_cannot_be_created_ends_a_broker_of_a_quorum(tmp_path: Path, creations: Calls) -> None:

@@ -24,7 +24,7 @@ from kraft.messages.fence_broker_record import FenceBrokerRecord
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.metadata.image import ResourceType
-from kraft.replication import replicas as replicas_module
+from kraft.replication import opener as opener_module
 from kraft.replication.checkpoints import FILES, Checkpoints
 from kraft.replication.maintenance import Maintenance
 from kraft.replication.partition import HostedPartition
@@ -498,7 +498,7 @@ async def test_a_directory_that_is_renamed_during_a_removal_waits_for_the_next_o
             await rename_ended.wait()
             removed.append(*arguments)
             return None
-        if work is replicas_module._retire:
+        if work is opener_module._rename_all:
             rename_began.set()
             await removal_began.wait()
         return work(*arguments)
