@@ -4,6 +4,7 @@ Rules:
 
 - each listener has a name; ``listener.security.protocol.map`` gives its protocol, of which only PLAINTEXT is served;
 - ``listeners`` repeats no name, and no port except port 0 (any free port) and an IPv4 and IPv6 pair;
+  as in Kafka, only the bind refuses a pair with 0.0.0.0 or ::;
 - ``advertised.listeners`` repeats no name, and has only names of ``listeners``;
 - the listeners in ``controller.listener.names`` are the controller's, all others the broker's;
 - ``control.plane.listener.name`` is one of the broker's, and not the one between brokers; only with it may

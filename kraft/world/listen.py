@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import attrs
 import trio
 
-from kraft.config.listeners import Endpoint
+from kraft.config.listeners import EVERY_INTERFACE, Endpoint
 from kraft.world.transport import PlainTransport, Transport
 
 logger = logging.getLogger("kraft.rpc")
@@ -61,16 +61,16 @@ def _bind(sock: socket.socket, address: Any, endpoint: Endpoint) -> None:
     try:
         sock.bind(address)
     except OSError as error:
-        where = f"{endpoint.listener}://{endpoint.host}:{endpoint.port}"
-        raise OSError(error.errno, error.strerror, where) from error
+        raise OSError(error.errno, error.strerror, str(endpoint)) from error
 
 
 async def open_listener(endpoint: Endpoint, settings: SocketSettings) -> socket.socket:
-    """Open a listening, non-blocking socket; without a host, on all interfaces, IPv6 and IPv4.
+    """Open a listening, non-blocking socket. A host of ``EVERY_INTERFACE`` accepts IPv6 and IPv4, as a socket of Java
+    (``ServerSocketChannel``) does, and IPv4 alone on a machine without IPv6.
 
-    Raises OSError if the address cannot be bound.
+    Raises OSError if the address cannot be bound; its ``filename`` is the endpoint.
     """
-    if endpoint.host:
+    if endpoint.host not in EVERY_INTERFACE:
         found = await trio.socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
         family, address = min((family == socket.AF_INET6, family, address) for family, *_, address in found)[1:]
     elif socket.has_dualstack_ipv6():
@@ -82,7 +82,7 @@ async def open_listener(endpoint: Endpoint, settings: SocketSettings) -> socket.
         sock.setblocking(False)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1 if endpoint.host else 0)
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)  # the default is net.ipv6.bindv6only
         if settings.receive_buffer_bytes > 0:  # before listen(), so that the handshake offers the larger window
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, settings.receive_buffer_bytes)
         _bind(sock, address, endpoint)

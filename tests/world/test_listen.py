@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 
 import pytest
@@ -10,20 +11,67 @@ from kraft.config.listeners import Endpoint
 from kraft.world.listen import SocketSettings, TcpListener, open_listener
 
 
-@pytest.mark.parametrize("host", ["", "localhost", "127.0.0.1"])
-async def test_an_ipv4_peer_reaches_every_kind_of_host(host: str) -> None:
-    """``listeners``: no host is every interface. A peer's address is written in its own family."""
+async def peer_of(host: str, target: str) -> str:
+    """Return the address of a peer that connects to ``target`` of a listener on ``host``, as the listener sees it."""
     listener = await open_listener(Endpoint("L", "PLAINTEXT", host, 0), SocketSettings())
-    with listener, socket.create_connection(("127.0.0.1", listener.getsockname()[1])):
+    with listener, socket.create_connection((target, listener.getsockname()[1])):
         accepted = await TcpListener(listener, "L", SocketSettings()).accept()
         accepted.transport.close()
-    assert accepted.host == "127.0.0.1"
+    return accepted.host
 
 
-async def test_an_address_in_use_is_an_error() -> None:
-    listener = await open_listener(Endpoint("L", "PLAINTEXT", "127.0.0.1", 0), SocketSettings())
-    with listener, pytest.raises(OSError, match="in use"):
-        await open_listener(Endpoint("M", "PLAINTEXT", "127.0.0.1", listener.getsockname()[1]), SocketSettings())
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "::", "::0", "localhost", "127.0.0.1"])
+async def test_an_ipv4_peer_reaches_every_kind_of_host(host: str) -> None:
+    """``kraft.config.listeners``: "no host, 0.0.0.0 and :: mean all interfaces". A peer's address is written in its own
+    family.
+    """
+    assert await peer_of(host, "127.0.0.1") == "127.0.0.1"
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="a machine without IPv6")
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "::", "::1"])
+async def test_an_ipv6_peer_reaches_every_interface(host: str) -> None:
+    """``open_listener``: "A host of ``EVERY_INTERFACE`` accepts IPv6 and IPv4"."""
+    assert await peer_of(host, "::1") == "::1"
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "::"])
+async def test_a_machine_without_ipv6_listens_with_ipv4(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``open_listener``: "and IPv4 alone on a machine without IPv6"."""
+    real = socket.socket
+
+    def without_ipv6(family: int = socket.AF_INET, kind: int = socket.SOCK_STREAM) -> socket.socket:
+        """Kernels with ``ipv6.disable=1`` have no sockets of that family."""
+        if family == socket.AF_INET6:
+            raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+        return real(family, kind)
+
+    monkeypatch.setattr("socket.socket", without_ipv6)
+    with await open_listener(Endpoint("L", "PLAINTEXT", host, 0), SocketSettings()) as listener:
+        assert listener.family == socket.AF_INET
+        assert listener.getsockname()[0] == "0.0.0.0"
+
+
+@pytest.mark.parametrize(
+    ("taken", "wanted", "shown"),
+    [
+        ("127.0.0.1", "127.0.0.1", "M://127.0.0.1"),
+        ("127.0.0.1", "", "M://"),
+        ("127.0.0.1", "::", "M://[::]"),
+        ("0.0.0.0", "::", "M://[::]"),
+        ("::", "0.0.0.0", "M://0.0.0.0"),
+    ],
+)
+async def test_an_address_in_use_is_an_error(taken: str, wanted: str, shown: str) -> None:
+    """``open_listener``: "Raises OSError if the address cannot be bound; its ``filename`` is the endpoint".
+
+    In Java, too, two wildcards cannot share a port.
+    """
+    with await open_listener(Endpoint("L", "PLAINTEXT", taken, 0), SocketSettings()) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(OSError, match="in use") as refused:
+            await open_listener(Endpoint("M", "PLAINTEXT", wanted, port), SocketSettings())
+    assert (refused.value.errno, refused.value.filename) == (errno.EADDRINUSE, f"{shown}:{port}")
 
 
 async def test_buffer_sizes_of_minus_one_are_the_systems() -> None:
