@@ -38,7 +38,7 @@ from functools import partial
 import trio
 
 from kraft.api.alive_brokers import node_endpoints
-from kraft.api.context import BrokerContext
+from kraft.api.context import BrokerContext, ControllerContext
 from kraft.api.partitions import (
     MAX_COPIED_BYTES,
     READ_FAILURES,
@@ -94,6 +94,7 @@ _NOTHING = b""
 
 
 async def at_broker(broker: BrokerContext, request: Request, message: FetchRequest) -> Reply:
+    _name_metrics(request, message)
     by_id = request.api_version >= TOPIC_IDS_VERSION
     found = broker.fetch_sessions.context(message, uses_topic_ids=by_id, now=broker.clock.now_s())
     context = await in_slices(found, _EACH_STEP)
@@ -107,7 +108,19 @@ async def at_broker(broker: BrokerContext, request: Request, message: FetchReque
 at_zk_broker = at_broker
 
 
-at_controller = submit_to_quorum
+async def at_controller(controller: ControllerContext, request: Request, message: FetchRequest) -> Reply:
+    _name_metrics(request, message)
+    return await submit_to_quorum(controller, request, message)
+
+
+def _name_metrics(request: Request, message: FetchRequest) -> None:
+    """Name them by the sender, beside Fetch (``RequestChannel.Request.updateRequestMetrics``)."""
+    is_follower = _replica_id(message, request.api_version) >= 0
+    request.metrics_name = "FetchFollower" if is_follower else "FetchConsumer"
+
+
+def _replica_id(message: FetchRequest, version: int) -> int:
+    return message.replica_state.replica_id if version >= REPLICA_STATE_VERSION else message.replica_id
 
 
 class _Poll:
@@ -122,10 +135,9 @@ class _Poll:
         self._broker, self._message, self._context = broker, message, context
         self._version = version = request.api_version
         self._listener = request.connection.listener
-        if version >= REPLICA_STATE_VERSION:
-            self._replica_id, self._broker_epoch = message.replica_state.replica_id, message.replica_state.replica_epoch
-        else:
-            self._replica_id, self._broker_epoch = message.replica_id, ANY_BROKER_EPOCH
+        self._replica_id = _replica_id(message, version)
+        has_epoch = version >= REPLICA_STATE_VERSION
+        self._broker_epoch = message.replica_state.replica_epoch if has_epoch else ANY_BROKER_EPOCH
         self._is_follower = self._replica_id >= 0
         self._committed = message.isolation_level == READ_COMMITTED and not self._is_follower
         self._max_bytes = min(message.max_bytes, broker.config.network.fetch_max_bytes)

@@ -138,6 +138,8 @@ class Request:
     """When its connection took the reply."""
     ready_at: float = 0.0
     """When its connection had the response; later than ``resumed_at`` only for a parked reply."""
+    metrics_name: str = attrs.field(default="", init=False)
+    """Kafka's second name for the metrics of the request, which its handler sets: FetchConsumer or FetchFollower."""
     inner: Request | None = attrs.field(default=None, init=False, repr=False)
     """The client's request, if this one is an Envelope. It is released with the Envelope."""
     _message: Message | None = attrs.field(default=None, init=False, repr=False)

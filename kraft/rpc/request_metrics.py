@@ -20,6 +20,14 @@ _MILLISECONDS_PER_MICROSECOND = 0.001
 _NETWORK = "kafka.network"
 _TOGETHER: Final = 64
 """Not a Kafka setting. The requests of an API that are recorded together, which takes a tenth of a millisecond."""
+_TIMES_MS = (
+    "RequestQueueTimeMs",
+    "LocalTimeMs",
+    "RemoteTimeMs",
+    "ResponseQueueTimeMs",
+    "ResponseSendTimeMs",
+    "TotalTimeMs",
+)
 _Times = tuple[float, float, float, float, float, float, int]
 """The times at which a request was received, dequeued, handled, resumed, ready and sent, in seconds of the plane's
 clock, and its size in bytes.
@@ -43,36 +51,44 @@ class ProcessorMetrics:
         self.responses = registry.counter(_NETWORK, "RequestChannel", name, processor=str(number))
 
 
-class _ApiMetrics:
-    """``kafka.network:type=RequestMetrics`` of one API. The histograms lack the requests in ``recent``."""
+class _Finished:
+    """Finished requests whose metrics (``kafka.network:type=RequestMetrics``) are the same: those of one API in one
+    version, and of one kind of fetcher. The metrics lack the requests in ``recent``.
+    """
 
-    def __init__(self, registry: Registry, name: str) -> None:
-        def times(metric: str) -> Histogram:
-            kind = "RequestMetrics"
-            return registry.histogram(_NETWORK, kind, metric, scale=_MILLISECONDS_PER_MICROSECOND, request=name)
-
-        self.queue = times("RequestQueueTimeMs")
-        self.local = times("LocalTimeMs")
-        self.remote = times("RemoteTimeMs")
-        self.response_queue = times("ResponseQueueTimeMs")
-        self.send = times("ResponseSendTimeMs")
-        self.total = times("TotalTimeMs")
-        self.request_bytes = registry.histogram(_NETWORK, "RequestMetrics", "RequestBytes", request=name)
+    def __init__(self, registry: Registry, api_version: int, names: Iterable[str]) -> None:
         self.recent: list[_Times] = []
+        self._rates: list[Meter] = []
+        self._histograms: list[list[Histogram]] = []
+        kind = "RequestMetrics"
+        for name in names:
+            self._rates.append(registry.meter(_NETWORK, kind, "RequestsPerSec", request=name, version=str(api_version)))
+            times = [
+                registry.histogram(_NETWORK, kind, metric, scale=_MILLISECONDS_PER_MICROSECOND, request=name)
+                for metric in _TIMES_MS
+            ]
+            self._histograms.append([*times, registry.histogram(_NETWORK, kind, "RequestBytes", request=name)])
 
     def record_recent(self) -> None:
         """Record the requests in ``recent``."""
-        if not self.recent:
+        count = len(self.recent)
+        if not count:
             return
         received_at, dequeued_at, handled_at, resumed_at, ready_at, sent_at, sizes = zip(*self.recent, strict=True)
         self.recent.clear()
-        self.queue.record_all(_microseconds(received_at, dequeued_at))
-        self.local.record_all(_microseconds(dequeued_at, handled_at))
-        self.remote.record_all(_microseconds(resumed_at, ready_at))
-        self.response_queue.record_all(_microseconds(handled_at, resumed_at))
-        self.send.record_all(_microseconds(ready_at, sent_at))
-        self.total.record_all(_microseconds(received_at, sent_at))
-        self.request_bytes.record_all(sizes)
+        values = (
+            _microseconds(received_at, dequeued_at),
+            _microseconds(dequeued_at, handled_at),
+            _microseconds(resumed_at, ready_at),
+            _microseconds(handled_at, resumed_at),
+            _microseconds(ready_at, sent_at),
+            _microseconds(received_at, sent_at),
+            sizes,
+        )
+        for rate, histograms in zip(self._rates, self._histograms, strict=True):
+            rate.count += count
+            for histogram, recorded in zip(histograms, values, strict=True):
+                histogram.record_all(recorded)
 
 
 def _microseconds(began_at: Iterable[float], ended_at: Iterable[float]) -> list[int]:
@@ -86,8 +102,7 @@ class PlaneMetrics:
         self._registry = registry
         self.clock = registry.clock
         """The clock for the times of a request."""
-        self._apis: dict[int, _ApiMetrics] = {}
-        self._known: dict[tuple[int, int], tuple[_ApiMetrics, Meter]] = {}
+        self._finished: dict[tuple[int, int, str], _Finished] = {}
         prefix = plane.metric_prefix
         sockets = (_NETWORK, "SocketServer")
         self.expired: Counter = registry.counter(*sockets, f"{prefix}ExpiredConnectionsKilledCount")
@@ -125,11 +140,10 @@ class PlaneMetrics:
         The version is that of the response: a client may send ApiVersions in any version.
         """
         try:
-            api, rate = self._known[request.api_key, request.response_version]
+            finished = self._finished[request.api_key, request.response_version, request.metrics_name]
         except KeyError:
-            api, rate = self._declare(request.api_key, request.response_version)
-        rate.count += 1
-        recent = api.recent
+            finished = self._declare(request)
+        recent = finished.recent
         recent.append(
             (
                 request.received_at,
@@ -142,23 +156,22 @@ class PlaneMetrics:
             )
         )
         if len(recent) >= _TOGETHER:
-            api.record_recent()
+            finished.record_recent()
 
     def _record_recent(self) -> None:
-        for api in self._apis.values():
-            api.record_recent()
+        for finished in self._finished.values():
+            finished.record_recent()
 
-    def _declare(self, api_key: int, api_version: int) -> tuple[_ApiMetrics, Meter]:
+    def _declare(self, request: Request) -> _Finished:
         """Declare the metrics of an API in a version, at its first request. The offered APIs and versions bound their
         number.
         """
-        name = request_class(api_key).__name__.removesuffix("Request")
-        api = self._apis.setdefault(api_key, _ApiMetrics(self._registry, name))
-        rate = self._registry.meter(
-            _NETWORK, "RequestMetrics", "RequestsPerSec", request=name, version=str(api_version)
-        )
-        known = self._known[api_key, api_version] = api, rate
-        return known
+        names = [request_class(request.api_key).__name__.removesuffix("Request")]
+        if request.metrics_name:
+            names.append(request.metrics_name)
+        finished = _Finished(self._registry, request.response_version, names)
+        self._finished[request.api_key, request.response_version, request.metrics_name] = finished
+        return finished
 
     def _processor_idle(self) -> float:
         idle = [processor.idle.value for processor in self._processors]

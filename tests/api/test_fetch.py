@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from kraft.api.context import BrokerContext
 from kraft.api.fetch import PARTITIONS_PER_SLICE, at_broker
 from kraft.api.partitions import MAX_COPIED_BYTES
-from kraft.messages.fetch_request import FetchRequest, ForgottenTopic
+from kraft.messages.api_versions_request import ApiVersionsRequest
+from kraft.messages.fetch_request import FetchRequest, ForgottenTopic, ReplicaState
 from kraft.messages.fetch_response import FetchResponse, PartitionData
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.registry import ApiKey
@@ -33,6 +34,7 @@ from kraft.wire.splice import FileSlice
 from kraft.wire.uuids import ZERO_UUID
 from tests.support.held import TOPIC, TOPIC_ID, Broker, leader_in
 from tests.support.held import serving as serving_at
+from tests.support.nodes import node_in
 from tests.support.open_files import held_files
 from tests.support.steps import steps_of_this_task
 from tests.support.talk import (
@@ -244,6 +246,39 @@ async def test_a_session_waits_too(kraft_shared_cluster: EmbeddedCluster, broker
             nursery.start_soon(wait)
             await produce(broker, topic, batch(b"a"))
     assert values_in(answers[0].responses[0].partitions[0]) == [b"a"]
+
+
+async def test_the_metrics_tell_followers_from_consumers(tmp_path: Path) -> None:
+    """``RequestChannel.Request.updateRequestMetrics``: Fetch has all requests, and FetchFollower those of replicas,
+    whose version has the replica id in one of two places; FetchConsumer has the others.
+    """
+    of_follower = FetchRequest(replica_id=5), FetchRequest(replica_state=ReplicaState(5))
+    async with node_in(tmp_path) as running:
+        controller = next(iter(running.bound.controller.values()))
+        await running.broker.request(FetchRequest(), 12)
+        await running.broker.request(of_follower[0], 12)
+        await running.broker.request(of_follower[1], 15)
+        await running.broker.request(ApiVersionsRequest())  # the requests before it are recorded then
+        async with connect(controller.host, controller.port) as plane:
+            await plane.request(of_follower[1], 17)
+            await plane.request(ApiVersionsRequest())
+        fetches = {
+            str(name).partition("RequestMetrics,")[2]: metric.value
+            for name, metric in running.node.registry
+            if name.name in ("RequestsPerSec", "TotalTimeMs") and "Fetch" in str(name)
+        }
+    assert fetches == {
+        "name=TotalTimeMs,request=Fetch": 4,
+        "name=TotalTimeMs,request=FetchConsumer": 1,
+        "name=TotalTimeMs,request=FetchFollower": 3,
+        "name=RequestsPerSec,request=Fetch,version=12": 2,
+        "name=RequestsPerSec,request=Fetch,version=15": 1,
+        "name=RequestsPerSec,request=Fetch,version=17": 1,
+        "name=RequestsPerSec,request=FetchConsumer,version=12": 1,
+        "name=RequestsPerSec,request=FetchFollower,version=12": 1,
+        "name=RequestsPerSec,request=FetchFollower,version=15": 1,
+        "name=RequestsPerSec,request=FetchFollower,version=17": 1,
+    }
 
 
 # Parked requests
