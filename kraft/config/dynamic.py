@@ -19,7 +19,11 @@ APPLIED_AT_ONCE = frozenset(key.synonyms[0].name for key in TOPIC_CONFIGS.values
 CHANGEABLE = APPLIED_AT_ONCE | {
     "advertised.listeners",
     "background.threads",
+    "config.providers",
     "cordoned.log.dirs",
+    "group.consumer.assignment.interval.ms",
+    "group.coordinator.cached.buffer.max.bytes",
+    "group.share.assignment.interval.ms",
     "listener.security.protocol.map",
     "listeners",
     "log.cleaner.backoff.ms",
@@ -38,6 +42,7 @@ CHANGEABLE = APPLIED_AT_ONCE | {
     "num.recovery.threads.per.data.dir",
     "num.replica.fetchers",
     "producer.id.expiration.ms",
+    "share.coordinator.cached.buffer.max.bytes",
     "transaction.partition.verification.enable",
 }
 

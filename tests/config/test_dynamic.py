@@ -30,6 +30,19 @@ def test_values_are_validated_and_unknown_names_are_kept() -> None:
             check_dynamic_configs({name: value})
 
 
+def test_the_settings_that_kafka_made_dynamic_last_are_kept() -> None:
+    """``DynamicBrokerConfig.dynamicConfigUpdateModes`` of Kafka 4.3.1 has them as cluster-wide."""
+    check_dynamic_configs(
+        {
+            "config.providers": "file",
+            "group.consumer.assignment.interval.ms": "2000",
+            "group.coordinator.cached.buffer.max.bytes": "2000000",
+            "group.share.assignment.interval.ms": "2000",
+            "share.coordinator.cached.buffer.max.bytes": "2000000",
+        }
+    )
+
+
 @pytest.mark.parametrize("name", ["control.plane.listener.name", "control.plane.force.controller.requests.enable"])
 def test_a_control_plane_cannot_come_or_go_while_the_broker_runs(name: str) -> None:
     """KIP-291 "does not support dynamic update of config.controlPlaneListenerName"."""
