@@ -20,6 +20,7 @@ from kraft.config.describe import (
     ConfigEntry,
     ConfigSource,
     Layer,
+    describe_all_brokers,
     describe_broker,
     describe_client_metrics,
     describe_group,
@@ -151,12 +152,7 @@ def _entries(
         return describe_topic(overrides, _layers(node, str(node.node_id)), resource.configuration_keys)
     if resource.resource_type == ResourceType.BROKER:
         if name == "":
-            defaults: list[Layer] = [
-                (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, image.config(ResourceType.BROKER, ""))
-            ]
-            entries = describe_broker(defaults, resource.configuration_keys)
-            # The cluster-wide default has only the settings that were set for it.
-            return [entry for entry in entries if entry.source is ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG]
+            return describe_all_brokers(image.config(ResourceType.BROKER, ""), resource.configuration_keys)
         if name != str(node.node_id):
             text = f"Unexpected broker id, expected {node.node_id} or empty string, but received {name}"
             raise KafkaError(ErrorCode.INVALID_REQUEST, text)

@@ -82,7 +82,7 @@ def describe_topic(
 
 def describe_broker(layers: Sequence[Layer], names: Iterable[str] | None = None) -> list[ConfigEntry]:
     """Describe a broker's settings: all, or those in ``names``. Rates, settings of one listener and unknown names have
-    no default, and are left out if they have no value.
+    no default, and are left out if they have no value. Their values are as written (``AbstractConfig.originals``).
     """
     entries = []
     given = dict.fromkeys(name for _, values in layers for name in values if name not in BROKER_CONFIGS)
@@ -93,8 +93,18 @@ def describe_broker(layers: Sequence[Layer], names: Iterable[str] | None = None)
         if key.default is not None and key.name in BROKER_CONFIGS:
             synonyms.append(ConfigSynonym(key.name, to_text(key.default), ConfigSource.DEFAULT_CONFIG))
         value = synonyms[0].value if synonyms else None
+        if value is not None and key.name in BROKER_CONFIGS:
+            value = _normalised(key, value)
         entries.append(_entry(key, value, synonyms, read_only=key.name not in APPLIED_AT_ONCE | rates.keys()))
     return entries
+
+
+def describe_all_brokers(values: Mapping[str, str], names: Iterable[str] | None = None) -> list[ConfigEntry]:
+    """Describe the dynamic settings that all brokers together have, each value as it was set
+    (``DynamicBrokerConfig.currentDynamicDefaultConfigs``): all, or those in ``names``.
+    """
+    entries = describe_broker([(ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, values)], names)
+    return [attrs.evolve(entry, value=entry.synonyms[0].value) for entry in entries if entry.name in values]
 
 
 def describe_client_metrics(values: Mapping[str, str], names: Iterable[str] | None = None) -> list[ConfigEntry]:

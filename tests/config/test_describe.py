@@ -6,6 +6,7 @@ from kraft.config.broker import BROKER_CONFIGS
 from kraft.config.describe import (
     ConfigEntry,
     ConfigSource,
+    describe_all_brokers,
     describe_broker,
     describe_client_metrics,
     describe_group,
@@ -57,6 +58,34 @@ def test_a_broker_setting() -> None:
     assert (static.value, static.source, static.read_only) == ("3", STATIC, True)
     assert synonyms(static) == [("num.io.threads", "3", STATIC), ("num.io.threads", "8", DEFAULT)]
     assert (default.value, default.source) == ("1", DEFAULT)
+
+
+def test_a_brokers_value_is_described_as_it_is_parsed() -> None:
+    """``ConfigHelper.createBrokerConfigEntry`` prints the value of the KafkaConfig, and the synonyms as written. Those
+    of all brokers together, and of one listener, are texts.
+    """
+    written = {
+        "auto.create.topics.enable": "TRUE",
+        "num.io.threads": "8 ",
+        "log.dirs": "/a, /b",
+        "num.partitions": "+3",
+        "listener.name.external.max.connections": "+100",
+    }
+    entries = describe_broker([(STATIC, written)], written)
+    assert [entry.value for entry in entries] == ["true", "8", "/a,/b", "3", "+100"]
+    assert [entry.synonyms[0].value for entry in entries] == list(written.values())
+    assert [entry.value for entry in describe_all_brokers(written, written)] == list(written.values())
+
+
+def test_a_value_of_all_brokers_is_described_only_if_it_is_set() -> None:
+    """A broker's other settings are described for its name alone."""
+    (entry,) = describe_all_brokers({"num.io.threads": "9"}, ["num.partitions", "num.io.threads"])
+    assert (entry.name, entry.value, entry.source) == (
+        "num.io.threads",
+        "9",
+        ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG,
+    )
+    assert describe_all_brokers({}) == []
 
 
 def test_a_setting_that_is_not_set_has_no_value() -> None:
