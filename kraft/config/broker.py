@@ -110,9 +110,7 @@ class NodeConfig:
     @property
     def log_dirs(self) -> tuple[str, ...]:
         """The log directories, as written."""
-        if self.logs.log_dirs is not None:
-            return self.logs.log_dirs
-        return tuple(each.strip() for each in self.logs.log_dir.split(","))
+        return self.logs.log_dir if self.logs.log_dirs is None else self.logs.log_dirs
 
     @property
     def metadata_log_dir(self) -> str:

@@ -198,7 +198,8 @@ def _protocols(
 ) -> dict[str, str]:
     """Return ``listener.security.protocol.map``; without an explicit map, also PLAINTEXT for controller listeners."""
     key, protocols = "listener.security.protocol.map", dict[str, str]()
-    for entry in settings.listener_security_protocol_map:
+    text = settings.listener_security_protocol_map
+    for entry in map(str.strip, text.split(",") if text else ()):
         name, _, protocol = (part.strip().upper() for part in entry.partition(":"))
         if not name or protocol not in PROTOCOLS:
             invalid(key, entry, f"Value must be NAME:PROTOCOL with a protocol of {', '.join(PROTOCOLS)}")

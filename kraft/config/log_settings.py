@@ -29,7 +29,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 class LogSettings:
     """Directories, retention checks and the cleaner."""
 
-    log_dir: str = string("/tmp/kafka-logs", "The directories of the log where log.dirs is not set.")
+    log_dir: tuple[str, ...] = words(("/tmp/kafka-logs",), "The directories of the log where log.dirs is not set.")
     log_dirs: tuple[str, ...] | None = words(
         None, "The directories of the log, separated by commas.", importance=Importance.HIGH
     )

@@ -74,8 +74,8 @@ class ListenerSettings:
         "The addresses that clients and other nodes use, if they differ from listeners.",
         importance=Importance.HIGH,
     )
-    listener_security_protocol_map: tuple[str, ...] = words(
-        ("SASL_SSL:SASL_SSL", "PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT"),
+    listener_security_protocol_map: str = string(
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
         "The security protocol of each listener name, NAME:PROTOCOL separated by commas.",
     )
     inter_broker_listener_name: str | None = string(

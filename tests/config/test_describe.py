@@ -77,6 +77,14 @@ def test_a_brokers_value_is_described_as_it_is_parsed() -> None:
     assert [entry.value for entry in describe_all_brokers(written, written)] == list(written.values())
 
 
+def test_the_types_of_log_dir_and_of_the_protocol_map_are_kafkas() -> None:
+    """``AbstractKafkaConfig.CONFIG_DEF`` of Kafka 4.3.1; a list is printed without the spaces between its elements."""
+    written = {"log.dir": "/a, /b", "listener.security.protocol.map": "A:PLAINTEXT, B:PLAINTEXT"}
+    directory, protocols = describe_broker([(STATIC, written)], written)
+    assert (directory.type, directory.value) == (ConfigType.LIST, "/a,/b")
+    assert (protocols.type, protocols.value) == (ConfigType.STRING, "A:PLAINTEXT, B:PLAINTEXT")
+
+
 def test_a_value_of_all_brokers_is_described_only_if_it_is_set() -> None:
     """A broker's other settings are described for its name alone."""
     (entry,) = describe_all_brokers({"num.io.threads": "9"}, ["num.partitions", "num.io.threads"])

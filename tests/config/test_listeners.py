@@ -96,6 +96,14 @@ def test_an_ipv4_and_an_ipv6_listener_may_share_a_port() -> None:
     assert names(listeners.broker) == ["A", "B"]
 
 
+def test_the_protocol_map_may_have_spaces() -> None:
+    """``Csv.parseCsvMap`` ignores those around a name and around a protocol."""
+    mapped = config(COMBINED, listener_security_protocol_map=" PLAINTEXT : PLAINTEXT , controller:plaintext ").listeners
+    assert (names(mapped.broker), names(mapped.controller)) == (["PLAINTEXT"], ["CONTROLLER"])
+    with pytest.raises(ConfigError, match=f"Invalid value A:TLS for configuration {PROTOCOL_MAP}"):
+        config(COMBINED, listener_security_protocol_map="PLAINTEXT:PLAINTEXT, A:TLS")
+
+
 def test_port_0_may_be_there_twice() -> None:
     assert len(config(COMBINED, listeners="PLAINTEXT://h:0,CONTROLLER://h:0").listeners.broker) == 1
 
