@@ -76,7 +76,7 @@ NEWER_DEFAULT = (
 OLD_SETTINGS = (
     "This node does not know the topic settings that Kafka 4 removed (KIP-724, KIP-937); Kafka 3.9 deprecates them."
 )
-NEWER_TYPE = "The type of controller.listener.names is a list, as in Kafka 4; in Kafka 3.9 it is a string."
+NEWER_TYPE = "controller.listener.names and log.dir are lists, as in Kafka 4; in Kafka 3.9 they are strings."
 NO_FEATURE = (
     "A registration without features gets INVALID_REGISTRATION, as in Kafka 4; in Kafka 3.9 UNSUPPORTED_VERSION."
 )
@@ -275,7 +275,10 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
         ),
     ],
     "describe_broker_configs": [
-        Allowed("*", "*.configs.controller.listener.names.configType", NEWER_TYPE, V3),
+        *(
+            Allowed("*", f"*.configs.{name}.configType", NEWER_TYPE, V3)
+            for name in ("controller.listener.names", "log.dir")
+        ),
         Allowed(
             "*: broker '1' *",
             "*.configs.broker.id.*",

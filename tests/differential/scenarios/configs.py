@@ -30,6 +30,8 @@ BROKER_KEYS = [
     "max.connections",
     "unclean.leader.election.enable",
     "log.cleanup.policy",
+    "listener.security.protocol.map",
+    "log.dir",
     "node.id",
     "broker.id",
     "process.roles",
@@ -262,6 +264,14 @@ def alter_broker(talk: Talk) -> None:
                 "move bad": [("replica.alter.log.dirs.io.max.bytes.per.second", SET, "1.5")],
                 "throttle delete": [("leader.replication.throttled.rate", DELETE, None)],
                 "per broker": [("listener.name.plaintext.ssl.keystore.location", SET, "x")],
+                "dry: append to text": [("listener.security.protocol.map", APPEND, "A:PLAINTEXT")],
+                "dry: newly dynamic": [
+                    ("config.providers", SET, ""),
+                    ("group.consumer.assignment.interval.ms", SET, "2000"),
+                    ("group.coordinator.cached.buffer.max.bytes", SET, "2000000"),
+                    ("group.share.assignment.interval.ms", SET, "2000"),
+                    ("share.coordinator.cached.buffer.max.bytes", SET, "2000000"),
+                ],
                 "dry: advertised": [("advertised.listeners", SET, "PLAINTEXT://127.0.0.1:9")],
                 "dry: cordoned": [("cordoned.log.dirs", SET, "*")],
                 "dry: not cordoned": [("cordoned.log.dirs", DELETE, None)],
@@ -275,6 +285,14 @@ def alter_broker(talk: Talk) -> None:
                 resource = {"resourceType": BROKER, "resourceName": name, "configs": configs}
                 body = {"resources": [resource], "validateOnly": case.startswith("dry")}
                 talk.ask(f"{case} of {name!r}", ApiKey.INCREMENTAL_ALTER_CONFIGS, version, body)
+            policy = {"name": "log.cleanup.policy", "configOperation": SET, "value": "compact , delete"}
+            resource = {"resourceType": BROKER, "resourceName": name, "configs": [policy]}
+            talk.prepare(ApiKey.INCREMENTAL_ALTER_CONFIGS, {"resources": [resource], "validateOnly": False})
+            made(talk, f"settled-{next(SETTLERS)}")
+            described = {"resourceType": BROKER, "resourceName": name, "configurationKeys": ["log.cleanup.policy"]}
+            talk.ask(
+                f"value of {name!r} after version {version}", ApiKey.DESCRIBE_CONFIGS, 4, {"resources": [described]}
+            )
             keys = ("log.retention.ms", "log.cleanup.policy", "no.such.key", "node.id", "num.partitions")
             configs = [{"name": key, "configOperation": DELETE, "value": None} for key in keys]
             for key in configs:
