@@ -24,6 +24,7 @@ from kraft.messages.fetch_request import FetchRequest, ForgottenTopic, ReplicaSt
 from kraft.messages.fetch_response import FetchResponse, PartitionData
 from kraft.messages.partition_change_record import PartitionChangeRecord
 from kraft.messages.registry import ApiKey
+from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.replication.replicas import Replicas
 from kraft.rpc.channel import ConnectionInfo, Parked, Request
 from kraft.rpc.client import Connection, connect
@@ -127,30 +128,6 @@ async def test_an_error_ends_the_wait_at_once(broker: Connection, topic: str) ->
     )
     codes = [each.error_code for each in response.responses[0].partitions]
     assert codes == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-
-
-@pytest.mark.parametrize("version", [12, 13])
-async def test_deleting_the_topic_wakes_a_waiting_fetch(
-    kraft_shared_cluster: EmbeddedCluster, broker: Connection, topic: str, version: int
-) -> None:
-    """The fetch has found the topic, so this is no UNKNOWN_TOPIC_ID, which is for ids that the broker does not know."""
-    from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
-
-    host, port = kraft_shared_cluster.bootstrap_servers.split(":")
-    name, topic_id = (topic, ZERO_UUID) if version < 13 else ("", await topic_id_of(broker, topic))
-    async with connect(host, int(port)) as waiting:
-        answers: list[PartitionData] = []
-
-        async def wait() -> None:
-            answers.append(
-                await fetch(waiting, name, version=version, topic_id=topic_id, min_bytes=1, max_wait_ms=FOREVER_MS)
-            )
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(wait)
-            await fetch(broker, topic)
-            await broker.request(DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)], timeout_ms=5000), 6)
-    assert answers[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize("offset", [-1, -2, 4, 2**62])
@@ -289,8 +266,8 @@ def _request(version: int = 12) -> Request:
     return Request(ApiKey.FETCH, version, 0, "test", b"", 0, info)
 
 
-async def _answer_to(context: BrokerContext, message: FetchRequest) -> FetchResponse:
-    reply = await at_broker(context, _request(), message)
+async def _answer_to(context: BrokerContext, message: FetchRequest, version: int = 12) -> FetchResponse:
+    reply = await at_broker(context, _request(version), message)
     response = await reply.wait() if isinstance(reply, Parked) else reply
     assert isinstance(response, FetchResponse)
     return response
@@ -298,6 +275,24 @@ async def _answer_to(context: BrokerContext, message: FetchRequest) -> FetchResp
 
 def _append(broker: Broker, index: int, size: int) -> None:
     broker.replicas.partitions[TOPIC][index].append(bytearray(batch(bytes(size))), 0)
+
+
+@pytest.mark.parametrize("version", [12, 13])
+async def test_deleting_the_topic_wakes_a_waiting_fetch(tmp_path: Path, version: int) -> None:
+    """The fetch has found the topic, so this is no UNKNOWN_TOPIC_ID, which is for ids that the broker does not know."""
+    answers: list[FetchResponse] = []
+    name, topic_id = (TOPIC, ZERO_UUID) if version < 13 else ("", TOPIC_ID)
+    message = fetch_request(name, topic_id=topic_id, min_bytes=1, max_wait_ms=FOREVER_MS)
+
+    async def wait(context: BrokerContext) -> None:
+        answers.append(await _answer_to(context, message, version))
+
+    async with leader_in(tmp_path, 1) as broker, trio.open_nursery() as nursery:
+        nursery.start_soon(wait, serving_at(broker.replicas))
+        await trio.testing.wait_all_tasks_blocked()
+        assert not answers
+        await broker.hear(RemoveTopicRecord(TOPIC_ID))
+    assert answers[0].responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 async def test_a_wake_looks_only_at_the_partitions_that_changed(
