@@ -46,7 +46,9 @@ def list_command(bootstrap: str, as_json: bool) -> None:
         return [groups[name] for name in sorted(groups)]
 
     async def operate(cluster: Cluster) -> list[dict[str, str]]:
-        return await retried(partial(attempt, cluster), "the list of groups", TIMEOUT_S)  # a coordinator may be loading
+        return await retried(  # a coordinator may be loading
+            partial(attempt, cluster), "the list of groups", TIMEOUT_S, on_failure=cluster.change_server
+        )
 
     groups = run(bootstrap, operate)
     if as_json:

@@ -96,7 +96,7 @@ async def ask(cluster: Cluster, *, controllers: bool) -> Described:
         answer = await cluster.request(DescribeQuorumRequest(topics=[topic]), node_id)
         return Described(cluster_described.cluster_id, _quorum(answer), answer.nodes)
 
-    return await retried(attempt, "the metadata quorum", TIMEOUT_S)
+    return await retried(attempt, "the metadata quorum", TIMEOUT_S, on_failure=cluster.change_server)
 
 
 def _quorum(answer: DescribeQuorumResponse) -> Quorum:

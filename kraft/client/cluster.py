@@ -124,6 +124,8 @@ class Cluster:
         self._connections: dict[Address, Connection] = {}
         self._addresses: dict[int, Address] = {}
         self._coordinators: dict[tuple[CoordinatorType, str], int] = {}
+        self._server: Address | None = None
+        """The server of the last lookup, which gets the next one too."""
 
     def close(self) -> None:
         """Close all connections at once."""
@@ -144,21 +146,34 @@ class Cluster:
         return await connection.request(message, version_for(connection, message))
 
     async def any_connection(self) -> Connection:
-        """Return an open connection, or a new one to the first known server that responds.
+        """Return the connection to the server of the last call, or to the next known server that responds.
 
         Raises ClusterUnreachable if no server responds.
         """
-        for connection in self._connections.values():
-            if not connection.closed:
-                return connection
         why = "no server given"
-        for where in dict.fromkeys((*self._bootstrap, *self._addresses.values())):
+        for where in self._servers():
             try:
-                return await self._connect(where)
+                connection = await self._connect(where)
             except (OSError, trio.TooSlowError, KafkaError) as error:
                 why = reason(error)
+            else:
+                self._server = where
+                return connection
         servers = ",".join(address(*where) for where in self._bootstrap)
         raise ClusterUnreachable(f"Cannot connect to {servers}: {why}")
+
+    def change_server(self) -> None:
+        """Let another known server handle the next lookup: this one hangs, or has metadata from before a change.
+
+        Kafka's clients ask the least loaded broker each time (``NetworkClient.leastLoadedNode``).
+        """
+        self._server = next(iter(self._servers()[1:]), None)
+
+    def _servers(self) -> list[Address]:
+        """Return all known servers, from that of the last lookup on."""
+        known = list(dict.fromkeys((*self._bootstrap, *self._addresses.values())))
+        at = known.index(self._server) if self._server in known else 0
+        return known[at:] + known[:at]
 
     async def connection(self, node_id: int) -> Connection:
         """Return the connection to a broker of the latest metadata. Raises KafkaError (BROKER_NOT_AVAILABLE) if it has
@@ -232,7 +247,7 @@ class Cluster:
                 check(found.error_code)
             return found
 
-        topic = await retried(attempt, f"topic {name}", TIMEOUT_S)
+        topic = await retried(attempt, f"topic {name}", TIMEOUT_S, on_failure=self.change_server)
         check(topic.error_code, f"topic {name} does not exist")
         return topic
 
@@ -277,7 +292,7 @@ class Cluster:
             return response
 
         what = "group" if kind is CoordinatorType.GROUP else "transactional id"
-        return await retried(attempt, f"{what} {key}", TIMEOUT_S)
+        return await retried(attempt, f"{what} {key}", TIMEOUT_S, on_failure=self.change_server)
 
     def coordinator_of(self, key: str, kind: CoordinatorType) -> int:
         """Return the broker to which the last request of :meth:`ask_coordinator` for this key went."""
@@ -322,7 +337,7 @@ class Cluster:
                     found[partition.partition_index] = partition.offset
             return found
 
-        return await retried(attempt, f"offsets of {topic}", TIMEOUT_S)
+        return await retried(attempt, f"offsets of {topic}", TIMEOUT_S, on_failure=self.change_server)
 
 
 def version_for(connection: Connection, message: Message) -> int:

@@ -67,7 +67,10 @@ class Consumer:
             GaveUp: no leader of a partition responded within ``retry_timeout_s``.
         """
         return await retried(
-            lambda: self._attempt(max_wait_s, max_records), f"topic {self._topic}", self._retry_timeout_s
+            lambda: self._attempt(max_wait_s, max_records),
+            f"topic {self._topic}",
+            self._retry_timeout_s,
+            on_failure=self._cluster.change_server,
         )
 
     async def _attempt(self, max_wait_s: float, max_records: float) -> list[Consumed]:
@@ -100,8 +103,10 @@ class Consumer:
                 records, positions[answer.partition_index] = self._read(answer, max_records - len(found))
                 found += (Consumed(answer.partition_index, record) for record in records)
         self.positions = positions
-        if failure is not None and not found:
-            raise failure
+        if failure is not None:
+            if not found:
+                raise failure
+            self._cluster.change_server()
         return found
 
     def _forget_leaders(self, partitions: Collection[int]) -> None:

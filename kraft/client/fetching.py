@@ -99,7 +99,11 @@ class PartitionFetcher:
         """
         name = f"{self._topic}-{self._partition}"
         return await retried(
-            lambda: self._attempt(max_wait_s), f"fetch from {name}", self._retry_timeout_s, lets_finish=True
+            lambda: self._attempt(max_wait_s),
+            f"fetch from {name}",
+            self._retry_timeout_s,
+            on_failure=self._cluster.change_server,
+            lets_finish=True,
         )
 
     async def _attempt(self, max_wait_s: float) -> WholeBatches:

@@ -103,7 +103,9 @@ class Producer:
         if self._partition is not None:
             self._check_partition(self._partition)
         if self._acks == ALL_REPLICAS and self._transactional_id is None:
-            answer = await retried(self._ask_for_id, "producer id", self._delivery_timeout_s)
+            answer = await retried(
+                self._ask_for_id, "producer id", self._delivery_timeout_s, on_failure=self._cluster.change_server
+            )
             self._id = (answer.producer_id, answer.producer_epoch)
 
     async def send(self, records: Sequence[KeyValue]) -> None:
@@ -184,13 +186,18 @@ class Producer:
             transactional=self._transactional_id is not None,
         )
         name, count = f"{self._topic}-{partition}", len(chosen)
-        await retried(lambda: self._attempt(partition, batch, count), name, self._delivery_timeout_s)
+        await retried(
+            lambda: self._attempt(partition, batch, count),
+            name,
+            self._delivery_timeout_s,
+            on_failure=self._cluster.change_server,
+        )
         self.uncertain = 0
         self.stored += count
         self._sequences[partition] = (sequence + count) & _MAX_SEQUENCE
 
     async def _attempt(self, partition: int, batch: bytes, count: int) -> None:
-        """Send a batch to the partition's leader. After a failure the next attempt looks the leader up again."""
+        """Send a batch to the partition's leader. After a failure the next attempt asks another server."""
         if partition not in self._leaders:
             self._leaders = await self._cluster.leaders(self._topic)
         leader = self._leaders.pop(partition, None)

@@ -54,7 +54,9 @@ class TopicOffsets:
         topics = [topic for topic, _ in assigned] if assigned else self._options.get(SUBSCRIBE)
         if topics is None:
             pattern = re.compile(self._options[SUBSCRIBE_PATTERN])
-            found = await retried(lambda: self._cluster.metadata(None), "topics", TIMEOUT_S)
+            found = await retried(
+                lambda: self._cluster.metadata(None), "topics", TIMEOUT_S, on_failure=self._cluster.change_server
+            )
             named = [topic for topic in found.topics if topic.name is not None and not topic.is_internal]
             matching = [topic for topic in named if pattern.fullmatch(topic.name or "")]
         else:

@@ -134,6 +134,9 @@ class FakeCluster(Cluster):
     async def leaders(self, topic: str) -> dict[int, int]:
         return dict.fromkeys(self.logs, 1) | self.led
 
+    def change_server(self) -> None:
+        """There is only one."""
+
     async def request(self, message: Any, node_id: int | None = None) -> Any:
         assert isinstance(message, FetchRequest)
         offsets = {each.partition: each.fetch_offset for each in message.topics[0].partitions}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import attrs
 import pytest
@@ -10,17 +11,38 @@ import trio
 import trio.testing
 
 from kraft.client import cluster
-from kraft.client.cluster import open_cluster
+from kraft.client.cluster import LATEST_TIMESTAMP, Cluster, open_cluster
+from kraft.client.consumer import Consumer
+from kraft.client.fetching import PartitionFetcher
+from kraft.client.offsets import committed_offsets
+from kraft.client.producer import Producer
 from kraft.client.retry import ClusterUnreachable, GaveUp
 from kraft.messages.describe_cluster_request import DescribeClusterRequest
+from kraft.messages.fetch_request import FetchRequest
+from kraft.messages.fetch_response import FetchableTopicResponse, FetchResponse
 from kraft.messages.find_coordinator_request import FindCoordinatorRequest
 from kraft.messages.find_coordinator_response import FindCoordinatorResponse
+from kraft.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from kraft.messages.metadata_request import MetadataRequest
-from kraft.messages.metadata_response import MetadataResponse, MetadataResponseTopic
+from kraft.messages.metadata_response import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kraft.messages.offset_fetch_response import OffsetFetchResponse
+from kraft.messages.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kraft.messages.registry import ApiKey
 from kraft.testing import EmbeddedCluster
+from kraft.wire.errors import ErrorCode
+from kraft.wire.schema import Message
 from kraft.world.dial import dial_by_tcp
 from kraft.world.transport import Transport
+from tests.client.talk import TOPIC, batch, log
 
 
 async def test_a_cluster_that_comes_back_in_time_is_waited_for(kraft_cluster: EmbeddedCluster) -> None:
@@ -101,3 +123,105 @@ async def test_another_broker_is_asked_if_the_first_one_hangs(
             assert made == ["a"]
             await look_up(opened)
             assert made == ["a", "b"]
+
+
+@attrs.frozen
+class Member:
+    """A connection to a broker of three. Broker 3 leads and coordinates everything.
+
+    Broker 1 has metadata from before: it names broker 2 for partition 0 and for the group.
+    """
+
+    node_id: int
+    closed: bool = False
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    @property
+    def versions(self) -> Mapping[int, tuple[int, int]]:
+        return {ApiKey.METADATA: (0, 12)}
+
+    def highest_common_version(self, message: Message) -> int:
+        return message.VALID_VERSIONS[1]
+
+    async def request(self, message: Any, version: int, timeout_s: float = 30.0) -> object:
+        named = 2 if self.node_id == 1 else 3
+        refused = ErrorCode.NONE if self.node_id == 3 else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        match ApiKey(message.API_KEY):
+            case ApiKey.METADATA:
+                leaders = enumerate((named, 3))
+                partitions = [MetadataResponsePartition(partition_index=at, leader_id=leader) for at, leader in leaders]
+                return MetadataResponse(
+                    brokers=[MetadataResponseBroker(node_id, f"{node_id}", 1) for node_id in (1, 2, 3)],
+                    topics=[MetadataResponseTopic(name=TOPIC, partitions=partitions)],
+                )
+            case ApiKey.FIND_COORDINATOR:
+                return FindCoordinatorResponse(node_id=named, host=f"{named}", port=1)
+            case ApiKey.PRODUCE:
+                stored = PartitionProduceResponse(index=0, error_code=refused)
+                return ProduceResponse([TopicProduceResponse(TOPIC, partition_responses=[stored])])
+            case ApiKey.LIST_OFFSETS:
+                listed = ListOffsetsPartitionResponse(partition_index=0, error_code=refused, offset=7)
+                return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name=TOPIC, partitions=[listed])])
+            case ApiKey.FETCH:
+                return self._fetched(message, refused)
+        return OffsetFetchResponse(error_code=ErrorCode.NOT_COORDINATOR if refused else ErrorCode.NONE)
+
+    def _fetched(self, message: FetchRequest, refused: ErrorCode) -> FetchResponse:
+        """Return a new record of each partition."""
+        asked = message.topics[0].partitions
+        logs = [log(each.partition, batch(each.fetch_offset, 1), error=refused) for each in asked]
+        return FetchResponse(responses=[FetchableTopicResponse(TOPIC, partitions=logs)])
+
+
+async def _produce(opened: Cluster) -> None:
+    producer = Producer(opened, TOPIC, acks=1, delivery_timeout_s=15.0)
+    await producer.start()
+    await producer.send_to(0, [(None, b"value", ())])
+
+
+async def _fetch(opened: Cluster) -> None:
+    assert (await PartitionFetcher(opened, TOPIC, 0, 0, retry_timeout_s=15.0).next(0)).batches
+
+
+async def _consume(opened: Cluster) -> None:
+    consumer = Consumer(opened, TOPIC, retry_timeout_s=15.0)
+    await consumer.start(0, partitions=[0])
+    assert await consumer.poll(0)
+
+
+async def _consume_beside_another_partition(opened: Cluster) -> None:
+    """A response with records of one partition does not hide that another one has no records and a failure."""
+    consumer = Consumer(opened, TOPIC)
+    await consumer.start(0)
+    for _ in range(3):
+        found = await consumer.poll(0)
+    assert {each.partition for each in found} == {0, 1}
+
+
+async def _list(opened: Cluster) -> None:
+    assert await opened.offsets(TOPIC, {0: LATEST_TIMESTAMP}) == {0: 7}
+
+
+async def _fetch_offsets(opened: Cluster) -> None:
+    assert await committed_offsets(opened, "group") == {}
+
+
+@pytest.mark.parametrize(
+    "operate", [_produce, _fetch, _consume, _consume_beside_another_partition, _list, _fetch_offsets]
+)
+async def test_another_broker_is_asked_if_the_first_one_has_old_metadata(
+    autojump_clock: trio.testing.MockClock,
+    monkeypatch: pytest.MonkeyPatch,
+    operate: Callable[[Cluster], Awaitable[None]],
+) -> None:
+    """``NetworkClient.leastLoadedNode``: Kafka's clients get each update of the metadata from any broker."""
+
+    async def connect(host: str, *_: object, **__: object) -> Member:
+        return Member(int(host))
+
+    monkeypatch.setattr(cluster, "open_connection", connect)
+    async with open_cluster("1:1,2:1") as opened:
+        await operate(opened)
+    assert trio.current_time() < 1.0

@@ -70,6 +70,9 @@ class Refusing:
     async def leaders(self, topic: str) -> dict[int, int]:
         return {0: 1}
 
+    def change_server(self) -> None:
+        """There is only one."""
+
     async def connection(self, node_id: int) -> Refusing:
         return self
 
