@@ -190,6 +190,8 @@ class Cluster:
 
     async def _connect(self, where: Address) -> Connection:
         known = self._connections.get(where)
+        if known is not None and not known.closed and known.is_abandoned:
+            known.close()  # the broker closed it as idle (connections.max.idle.ms)
         if known is None or known.closed:
             with trio.fail_after(CONNECT_TIMEOUT_S):
                 known = await open_connection(*where, self._client_id, TIMEOUT_S, dial=self._dial)

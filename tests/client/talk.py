@@ -34,8 +34,19 @@ class Relay:
     port: int
     loses: dict[ApiKey, int] = attrs.Factory(dict)
     """The number of responses of an API that the connection will lose."""
+    _serving: list[trio.CancelScope] = attrs.field(factory=list, init=False)
+
+    def close_connections(self) -> None:
+        """Close all connections, as a broker closes those that are idle."""
+        for scope in self._serving:
+            scope.cancel()
 
     async def serve(self, client: trio.SocketStream) -> None:
+        with trio.CancelScope() as scope:
+            self._serving.append(scope)
+            await self._serve(client)
+
+    async def _serve(self, client: trio.SocketStream) -> None:
         async with client, await trio.open_tcp_stream("127.0.0.1", self.port) as broker:
             while (request := await _frame(client)) is not None:
                 await broker.send_all(request)

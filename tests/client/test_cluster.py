@@ -11,11 +11,11 @@ import trio
 import trio.testing
 
 from kraft.client import cluster
-from kraft.client.cluster import LATEST_TIMESTAMP, Cluster, open_cluster
+from kraft.client.cluster import LATEST_TIMESTAMP, TIMEOUT_S, Cluster, open_cluster
 from kraft.client.consumer import Consumer
 from kraft.client.fetching import PartitionFetcher
 from kraft.client.offsets import committed_offsets
-from kraft.client.producer import Producer
+from kraft.client.producer import NO_ACKNOWLEDGEMENT, Producer
 from kraft.client.retry import ClusterUnreachable, GaveUp
 from kraft.messages.describe_cluster_request import DescribeClusterRequest
 from kraft.messages.fetch_request import FetchRequest
@@ -42,7 +42,8 @@ from kraft.wire.errors import ErrorCode
 from kraft.wire.schema import Message
 from kraft.world.dial import dial_by_tcp
 from kraft.world.transport import Transport
-from tests.client.talk import TOPIC, batch, log
+from tests.client.talk import TOPIC, batch, log, relayed_node, values
+from tests.support.eventually import until
 
 
 async def test_a_cluster_that_comes_back_in_time_is_waited_for(kraft_cluster: EmbeddedCluster) -> None:
@@ -81,6 +82,7 @@ class Stub:
 
     has_hung: bool
     closed: bool = False
+    is_abandoned: bool = False
     versions: Mapping[int, tuple[int, int]] = attrs.Factory(lambda: {ApiKey.METADATA: (0, 12)})
 
     def close(self) -> None:
@@ -125,6 +127,36 @@ async def test_another_broker_is_asked_if_the_first_one_hangs(
             assert made == ["a", "b"]
 
 
+async def test_a_connection_that_the_broker_closed_is_not_used_again() -> None:
+    """Kafka closes idle connections (``connections.max.idle.ms``). ``Producer``: with acks=0 "``stored`` counts the
+    records that were sent"; a record on a closed connection is lost.
+    """
+    dialled: list[Transport] = []
+
+    async def dial(host: str, port: int) -> Transport:
+        dialled.append(await dial_by_tcp(host, port))
+        return dialled[-1]
+
+    async with relayed_node() as (relay, bootstrap), open_cluster(bootstrap, dial=dial) as opened:
+
+        async def close_connections() -> None:
+            relay.close_connections()
+            await until(lambda: all(each.is_abandoned() for each in dialled))
+            dialled.clear()
+
+        producer = Producer(opened, TOPIC, acks=NO_ACKNOWLEDGEMENT)
+        await producer.start()
+        for count, value in enumerate((b"a", b"b"), 1):
+            await close_connections()
+            await producer.send([(None, value)])
+            with trio.fail_after(TIMEOUT_S):
+                async with open_cluster(bootstrap) as other:
+                    assert await values(other, count) == [b"a", b"b"][:count]
+        assert producer.stored == 2
+        await close_connections()
+        assert len(await opened.brokers()) == 1
+
+
 @attrs.frozen
 class Member:
     """A connection to a broker of three. Broker 3 leads and coordinates everything.
@@ -134,6 +166,7 @@ class Member:
 
     node_id: int
     closed: bool = False
+    is_abandoned: bool = False
 
     def close(self) -> None:
         """Nothing is held."""
