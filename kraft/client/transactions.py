@@ -46,6 +46,8 @@ class TransactionalProducer:
         self._producers: dict[str, Producer] = {}
         self._added: set[tuple[str, int]] = set()
         """The partitions and, with partition -1, the groups of the open transaction."""
+        self._is_incomplete = False
+        """Whether a ``send`` or ``send_offsets`` of the open transaction failed or was cancelled."""
 
     async def start(self) -> None:
         """Get a producer id, fence the producers before this one, and abort what they left open.
@@ -64,6 +66,7 @@ class TransactionalProducer:
         self._identity = ProducerIdentity(self._id, answer.producer_id, answer.producer_epoch)
         self._producers.clear()
         self._added.clear()
+        self._is_incomplete = False
 
     async def send(self, topic: str, partition: int, records: Sequence[Outgoing]) -> None:
         """Send records in the transaction, which the first send begins. Return when they are acknowledged.
@@ -72,6 +75,7 @@ class TransactionalProducer:
             KafkaError: the coordinator or the leader refused.
             GaveUp: no coordinator or no leader responded in time.
         """
+        before, self._is_incomplete = self._is_incomplete, True
         if (topic, partition) not in self._added:
             await self._ask(
                 AddPartitionsToTxnRequest(
@@ -88,9 +92,11 @@ class TransactionalProducer:
             await producer.start()
             self._producers[topic] = producer
         await self._producers[topic].send_to(partition, records)
+        self._is_incomplete = before
 
     async def send_offsets(self, group: str, topic: str, offsets: Mapping[int, int]) -> None:
         """Commit offsets of a group in the transaction: they count if it commits. Raises as ``send``."""
+        before, self._is_incomplete = self._is_incomplete, True
         if (group, _NOBODY) not in self._added:
             await self._ask(
                 AddOffsetsToTxnRequest(
@@ -117,9 +123,18 @@ class TransactionalProducer:
         )
         for partition in answer.topics[0].partitions:
             check(partition.error_code)
+        self._is_incomplete = before
 
     async def commit(self) -> None:
-        """Commit the transaction, if one is open. Raises as ``send``: its outcome is unknown after GaveUp."""
+        """Commit the transaction, if one is open.
+
+        Raises:
+            RuntimeError: a ``send`` or ``send_offsets`` of the transaction failed or was cancelled: call ``abort``.
+            KafkaError: the coordinator refused.
+            GaveUp: no coordinator responded in time. The outcome is unknown.
+        """
+        if self._is_incomplete:  # as in Kafka's TransactionManager.maybeFailWithError
+            raise RuntimeError(f"transactional id {self._id}: a send of the transaction failed; abort the transaction")
         await self._end(committed=True)
 
     async def abort(self) -> None:
@@ -140,6 +155,7 @@ class TransactionalProducer:
                 )
             )
             self._added.clear()
+        self._is_incomplete = False
 
     async def _ask(self, request: Any, code_of: Any = lambda answer: answer.error_code) -> Any:
         """Ask the transaction coordinator, again while the end of the last transaction is under way."""

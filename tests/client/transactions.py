@@ -75,6 +75,49 @@ async def read_only_what_is_committed(bootstrap_servers: str) -> None:
             await until_committed(client, topic, b"0", b"2", b"open")
 
 
+async def commit_only_what_was_sent(bootstrap_servers: str) -> None:
+    """``KafkaProducer.send``: "the final commitTransaction() call will fail and throw the exception from the last
+    failed send". ``TransactionalProducer.commit`` says the same of ``send_offsets`` and of a cancellation.
+    """
+    topic = "incomplete"
+    await create(bootstrap_servers, topic, 2)
+    with trio.fail_after(TIMEOUT_S):
+        async with open_cluster(bootstrap_servers) as client:
+            producer = TransactionalProducer(client, "incomplete")
+            await producer.start()
+
+            async def is_refused() -> None:
+                with pytest.raises(RuntimeError, match="abort the transaction"):
+                    await producer.commit()
+                await producer.abort()
+
+            async def is_cancelled() -> None:
+                client.close()  # the request is cancelled before it is sent
+                with trio.CancelScope() as scope:
+                    scope.cancel()
+                    await producer.send(topic, 1, [(None, b"credit", ())])
+
+            await producer.send(topic, 0, [(None, b"debit", ())])
+            with pytest.raises(KafkaError) as error:
+                await producer.send(topic, 1, [(None, bytes(2_000_000), ())])
+            assert error.value.code is ErrorCode.MESSAGE_TOO_LARGE
+            await producer.send(topic, 1, [(None, b"credit", ())])
+            await is_refused()
+            await producer.send(topic, 0, [(None, b"debit", ())])
+            await is_cancelled()
+            await is_refused()
+            await producer.send(topic, 0, [(None, b"debit", ())])
+            with pytest.raises(KafkaError):
+                await producer.send_offsets("", topic, {0: 1})
+            await is_refused()
+            await is_cancelled()
+            await producer.start()
+            await producer.send(topic, 0, [(None, b"whole", ())])
+            await producer.commit()
+            await until_committed(client, topic, b"whole")
+            assert await committed(client, topic, 1) == []
+
+
 async def fence_the_last_producer(bootstrap_servers: str) -> None:
     """KIP-98: "a new instance … fences off the old one", and its open transaction ends."""
     topic = "fencing"
