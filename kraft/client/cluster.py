@@ -6,7 +6,7 @@ since Kafka 2.1 supports such a version.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from enum import IntEnum
 from typing import Any
@@ -35,6 +35,8 @@ CONNECT_TIMEOUT_S = 10.0
 """``socket.connection.setup.timeout.ms``"""
 LOOKUP_TIMEOUT_S = 10.0
 """Not a Kafka setting. How long one broker may take for what every broker knows. Retries leave time for another one."""
+METADATA_MAX_AGE_S = 300.0
+"""``metadata.max.age.ms``. How often a producer and a consumer look for partitions that were added to their topic."""
 EARLIEST_TIMESTAMP = -2
 LATEST_TIMESTAMP = -1
 
@@ -322,24 +324,33 @@ class Cluster:
             if not missing <= leaders.keys():
                 raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE)
             for leader in {leaders[partition] for partition in missing}:
-                asked = [
-                    ListOffsetsPartition(partition_index=partition, timestamp=timestamps[partition])
-                    for partition in sorted(missing)
-                    if leaders[partition] == leader
-                ]
-                request = ListOffsetsRequest(
-                    replica_id=-1,
-                    isolation_level=isolation_level,
-                    topics=[ListOffsetsTopic(name=topic, partitions=asked)],
-                    timeout_ms=TIMEOUT_MS,
-                )
-                (answer,) = (await self.request(request, leader)).topics
-                for partition in answer.partitions:
-                    check(partition.error_code)
-                    found[partition.partition_index] = partition.offset
+                asked = {partition: timestamps[partition] for partition in missing if leaders[partition] == leader}
+                found.update(await self.leader_offsets(leader, topic, asked, isolation_level=isolation_level))
             return found
 
         return await retried(attempt, f"offsets of {topic}", TIMEOUT_S, on_failure=self.change_server)
+
+    async def leader_offsets(
+        self, leader: int, topic: str, timestamps: Mapping[int, int], *, isolation_level: int = 0
+    ) -> dict[int, int]:
+        """Ask the leader of these partitions once for the offsets of :meth:`offsets`.
+
+        Raises as ``request``, and KafkaError for the error of a partition.
+        """
+        asked = [
+            ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
+            for partition, timestamp in sorted(timestamps.items())
+        ]
+        request = ListOffsetsRequest(
+            replica_id=-1,
+            isolation_level=isolation_level,
+            topics=[ListOffsetsTopic(name=topic, partitions=asked)],
+            timeout_ms=TIMEOUT_MS,
+        )
+        (answer,) = (await self.request(request, leader)).topics
+        for partition in answer.partitions:
+            check(partition.error_code)
+        return {partition.partition_index: partition.offset for partition in answer.partitions}
 
 
 def version_for(connection: Connection, message: Message) -> int:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from kraft.client.cluster import Cluster, check
+import trio
+
+from kraft.client.cluster import EARLIEST_TIMESTAMP, LOOKUP_TIMEOUT_S, METADATA_MAX_AGE_S, Cluster, check
 from kraft.client.fetching import fetch
 from kraft.client.retry import PASSING, passes, retried
 from kraft.messages.fetch_response import PartitionData
@@ -36,12 +38,14 @@ class Consumer:
         self._topic = topic
         self._retry_timeout_s = retry_timeout_s
         self._leaders: dict[int, int] = {}
+        self._look_up_at_s = -math.inf
+        self._takes_added = False
 
     async def start(
         self, start: int, *, partitions: Collection[int] | None = None, positions: Mapping[int, int] | None = None
     ) -> None:
         """Begin to consume these partitions, or all: at ``positions``, or at ``start`` for a partition without a
-        position.
+        position. With all, a partition that is added to the topic later begins at its earliest offset.
 
         ``start`` is an offset, EARLIEST_TIMESTAMP or LATEST_TIMESTAMP. Raises KafkaError for an unknown topic or
         partition, GaveUp if the offsets cannot be read in time.
@@ -52,6 +56,7 @@ class Consumer:
             raise KafkaError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {self._topic} has no partition {min(unknown)}"
             )
+        self._takes_added = partitions is None
         known = positions or {}
         rest = dict.fromkeys((partition for partition in chosen if partition not in known), start)
         found = rest if start >= 0 else await self._cluster.offsets(self._topic, rest)
@@ -75,12 +80,11 @@ class Consumer:
 
     async def _attempt(self, max_wait_s: float, max_records: float) -> list[Consumed]:
         """Fetch from one leader after another. Ignore a leader's failure if another leader has records."""
-        if not self.positions.keys() <= self._leaders.keys():
-            self._leaders = await self._cluster.leaders(self._topic)
+        lookup_failure = await self._look_up_if_due()
+        failure = lookup_failure if self._lacks_a_leader() else None
         by_leader: dict[int | None, list[int]] = {}
         for partition in self.positions:
             by_leader.setdefault(self._leaders.get(partition), []).append(partition)
-        failure: Exception | None = None
         found: list[Consumed] = []
         positions = dict(self.positions)
         for leader, partitions in by_leader.items():
@@ -91,23 +95,51 @@ class Consumer:
             except Exception as error:
                 if not passes(error):
                     raise
-                failure = error
+                failure = failure or error
                 self._forget_leaders(partitions)
                 continue
             for answer in answers:
                 if answer.error_code in PASSING:
-                    failure = KafkaError(ErrorCode(answer.error_code))
+                    failure = failure or KafkaError(ErrorCode(answer.error_code))
                     self._forget_leaders([answer.partition_index])
                     continue
                 check(answer.error_code, self._why(answer))
                 records, positions[answer.partition_index] = self._read(answer, max_records - len(found))
                 found += (Consumed(answer.partition_index, record) for record in records)
         self.positions = positions
-        if failure is not None:
-            if not found:
-                raise failure
+        if failure is not None and not found:
+            raise failure
+        if failure is not None or lookup_failure is not None:
             self._cluster.change_server()
         return found
+
+    def _lacks_a_leader(self) -> bool:
+        return not self.positions.keys() <= self._leaders.keys()
+
+    async def _look_up_if_due(self) -> Exception | None:
+        """Look up the leaders if one is unknown or the metadata is old. Return a failure that passes.
+
+        Without new metadata the known leaders still have records.
+        """
+        if not self._lacks_a_leader() and trio.current_time() < self._look_up_at_s:
+            return None
+        self._look_up_at_s = trio.current_time() + LOOKUP_TIMEOUT_S  # after a failure
+        try:
+            self._leaders = await self._cluster.leaders(self._topic)
+            if self._takes_added:
+                await self._begin_added()
+        except Exception as error:
+            if not passes(error):
+                raise
+            return error
+        self._look_up_at_s = trio.current_time() + METADATA_MAX_AGE_S
+        return None
+
+    async def _begin_added(self) -> None:
+        for partition, leader in self._leaders.items():
+            if partition not in self.positions:
+                earliest = {partition: EARLIEST_TIMESTAMP}
+                self.positions |= await self._cluster.leader_offsets(leader, self._topic, earliest)
 
     def _forget_leaders(self, partitions: Collection[int]) -> None:
         for partition in partitions:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import attrs
+import trio
 
-from kraft.client.cluster import TIMEOUT_MS, Cluster, check, version_for
-from kraft.client.retry import retried
+from kraft.client.cluster import LOOKUP_TIMEOUT_S, METADATA_MAX_AGE_S, TIMEOUT_MS, Cluster, check, version_for
+from kraft.client.retry import passes, retried
 from kraft.messages.init_producer_id_request import InitProducerIdRequest
 from kraft.messages.init_producer_id_response import InitProducerIdResponse
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -47,6 +49,7 @@ class ProducerIdentity:
 
 class Producer:
     """Sends records to the partitions of one topic. For use by one task. Records of one partition stay in order.
+    The producer takes partitions that are added to the topic into use after ``METADATA_MAX_AGE_S`` at the latest.
 
     With ``acks=ALL_REPLICAS`` the producer is idempotent (KIP-98). Batches carry a producer id and sequence numbers, so
     the leader recognises a batch that it has already stored. With ``acks=1`` a retry may store a batch twice. With
@@ -79,6 +82,7 @@ class Producer:
         self._delivery_timeout_s = delivery_timeout_s
         self._partition_count = 0
         self._leaders: dict[int, int] = {}
+        self._look_up_at_s = math.inf
         self._transactional_id: str | None = None
         self._id = (NO_PRODUCER_ID, -1)
         if identity is not None:
@@ -98,6 +102,7 @@ class Producer:
         """
         topic = await self._cluster.topic(self._topic, create=True)
         self._partition_count = len(topic.partitions)
+        self._look_up_at_s = trio.current_time() + METADATA_MAX_AGE_S
         if self._randrange is not None:
             self._round = self._randrange(self._partition_count)
         if self._partition is not None:
@@ -118,6 +123,7 @@ class Producer:
             GaveUp: no leader acknowledged a batch within ``delivery_timeout_s``.
             RuntimeError: an earlier call left records uncertain.
         """
+        await self._look_up_if_due()
         self._round += 1
         by_partition: dict[int, list[Outgoing]] = {}
         for key, value in records:
@@ -129,6 +135,7 @@ class Producer:
         """Send records to one partition, as one batch if the topic allows its size. Raises as ``send``, and KafkaError
         for an unknown partition.
         """
+        await self._look_up_if_due()
         self._check_partition(partition)
         self._round += 1
         await self._send_in_order(partition, records)
@@ -199,7 +206,7 @@ class Producer:
     async def _attempt(self, partition: int, batch: bytes, count: int) -> None:
         """Send a batch to the partition's leader. After a failure the next attempt asks another server."""
         if partition not in self._leaders:
-            self._leaders = await self._cluster.leaders(self._topic)
+            await self._look_up()
         leader = self._leaders.pop(partition, None)
         if leader is None:
             raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE)
@@ -216,6 +223,26 @@ class Producer:
             answer = await connection.request(request, version)
             self._check(answer.responses[0].partition_responses[0], before)  # type: ignore[attr-defined]
         self._leaders[partition] = leader
+
+    async def _look_up(self) -> None:
+        self._leaders = await self._cluster.leaders(self._topic)
+        # Partitions are only added. Old metadata has fewer of them.
+        self._partition_count = max([self._partition_count, *(partition + 1 for partition in self._leaders)])
+        self._look_up_at_s = trio.current_time() + METADATA_MAX_AGE_S
+
+    async def _look_up_if_due(self) -> None:
+        """Look for new leaders and partitions if the metadata is old. After a failure that passes the producer goes on
+        with those that it knows.
+        """
+        if trio.current_time() < self._look_up_at_s:
+            return
+        try:
+            await self._look_up()
+        except Exception as error:
+            if not passes(error):
+                raise
+            self._look_up_at_s = trio.current_time() + LOOKUP_TIMEOUT_S
+            self._cluster.change_server()
 
     def _check(self, answer: PartitionProduceResponse, uncertain_before: int) -> None:
         """Raise KafkaError for an error. A batch that this attempt did not store may have been stored by an earlier

@@ -11,9 +11,16 @@ import trio
 
 from kraft.client.cluster import EARLIEST_TIMESTAMP, Cluster, open_cluster
 from kraft.client.consumer import Consumer
+from kraft.client.retry import ClusterUnreachable
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.fetch_request import FetchRequest
 from kraft.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from kraft.messages.list_offsets_request import ListOffsetsRequest
+from kraft.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from kraft.messages.metadata_response import MetadataResponsePartition as Partition
 from kraft.messages.metadata_response import MetadataResponseTopic
 from kraft.messages.registry import ApiKey
@@ -133,34 +140,49 @@ async def values(cluster: Cluster, count: int) -> list[bytes | None]:
 
 @attrs.define
 class FakeCluster(Cluster):
-    """Partitions of node 1, whose answers a test writes; ``asked`` has the offsets of each fetch."""
+    """Partitions of node 1, whose answers a test writes; ``asked`` has the offsets of each fetch.
+
+    ``led`` has the partitions of other nodes: of 13, which nobody reaches, or of -1, which is none. Metadata requests
+    fail as long as ``is_hidden``.
+    """
 
     logs: dict[int, PartitionData]
     led: dict[int, int] = attrs.Factory(dict)
     asked: list[dict[int, int]] = attrs.Factory(list)
+    is_hidden: bool = False
+    lookups: int = 0
 
     async def topic(self, name: str, *, create: bool = False) -> MetadataResponseTopic:
         return MetadataResponseTopic(name=name, partitions=[Partition(partition_index=index) for index in self.logs])
 
     async def leaders(self, topic: str) -> dict[int, int]:
-        return dict.fromkeys(self.logs, 1) | self.led
+        self.lookups += 1
+        if self.is_hidden:
+            raise ClusterUnreachable("no broker has metadata")
+        return {index: leader for index, leader in (dict.fromkeys(self.logs, 1) | self.led).items() if leader >= 0}
 
     def change_server(self) -> None:
         """There is only one."""
 
     async def request(self, message: Any, node_id: int | None = None) -> Any:
+        if node_id == 13:
+            raise ConnectionRefusedError("nobody listens")
+        if isinstance(message, ListOffsetsRequest):
+            starts = [
+                ListOffsetsPartitionResponse(index, offset=max(0, self.logs[index].log_start_offset))
+                for index in (each.partition_index for each in message.topics[0].partitions)
+            ]
+            return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(TOPIC, starts)])
         assert isinstance(message, FetchRequest)
         offsets = {each.partition: each.fetch_offset for each in message.topics[0].partitions}
         self.asked.append(offsets)
-        if node_id == 13:
-            raise ConnectionRefusedError("nobody listens")
         return FetchResponse(
             responses=[FetchableTopicResponse(TOPIC, partitions=[self.logs[each] for each in offsets])]
         )
 
 
-def log(index: int, *batches: bytes, error: ErrorCode = ErrorCode.NONE) -> PartitionData:
-    return PartitionData(partition_index=index, error_code=error, records=b"".join(batches))
+def log(index: int, *batches: bytes, error: ErrorCode = ErrorCode.NONE, start: int = 0) -> PartitionData:
+    return PartitionData(partition_index=index, error_code=error, log_start_offset=start, records=b"".join(batches))
 
 
 def batch(first: int, count: int, **fields: Any) -> bytes:

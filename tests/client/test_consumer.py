@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import trio
+import trio.testing
 
-from kraft.client.cluster import EARLIEST_TIMESTAMP, open_cluster
+from kraft.client.cluster import EARLIEST_TIMESTAMP, LOOKUP_TIMEOUT_S, METADATA_MAX_AGE_S, open_cluster
 from kraft.client.consumer import Consumer
 from kraft.client.producer import Producer
 from kraft.client.retry import GaveUp
@@ -117,12 +119,57 @@ async def test_a_partition_without_a_leader_does_not_hold_up_the_others(how: str
     error = ErrorCode.NOT_LEADER_OR_FOLLOWER if how == "not leader" else ErrorCode.NONE
     consumer, cluster = await started({0: log(0, error=error), 1: log(1, batch(0, 1))})
     if how == "no leader":
-        cluster.logs[2] = cluster.logs.pop(0)
+        cluster.led = {0: -1}
     if how == "refused":
         cluster.led = {0: 13}
     assert await offsets(consumer) == [(1, 0)]
     cluster.logs[1] = log(1)
     with pytest.raises(GaveUp):
+        await offsets(consumer)
+
+
+async def test_a_partition_that_is_added_is_consumed_from_its_earliest_offset(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """``Consumer.start``: "With all, a partition that is added to the topic later begins at its earliest offset".
+    ``metadata.max.age.ms``: "the period of time in milliseconds after which we force a refresh of metadata … to
+    proactively discover any new brokers or partitions".
+    """
+    consumer, cluster = await started({0: log(0, batch(0, 1))})
+    chosen = Consumer(cluster, TOPIC)
+    await chosen.start(0, partitions=[0])
+    assert await offsets(consumer) == await offsets(chosen) == [(0, 0)]
+    cluster.logs[1] = log(1, batch(3, 2), start=3)
+    assert await offsets(consumer) == []
+    await trio.sleep(METADATA_MAX_AGE_S)
+    assert await offsets(consumer) == [(1, 3), (1, 4)]
+    assert await offsets(chosen) == []
+    assert (consumer.positions, chosen.positions) == ({0: 1, 1: 5}, {0: 1})
+
+
+@pytest.mark.parametrize("how", ["no metadata", "no leader of the new partition"])
+async def test_records_are_returned_without_new_metadata(autojump_clock: trio.testing.MockClock, how: str) -> None:
+    """Kafka's ``NetworkClient.DefaultMetadataUpdater`` repeats a failed update beside the fetches."""
+    consumer, cluster = await started({0: log(0, batch(0, 1))})
+    assert await offsets(consumer) == [(0, 0)]
+    cluster.logs = {0: log(0, batch(1, 1)), 1: log(1, batch(0, 1))}
+    cluster.is_hidden, cluster.led = how == "no metadata", {1: 13}
+    await trio.sleep(METADATA_MAX_AGE_S)
+    assert await offsets(consumer) == [(0, 1)]
+    assert await offsets(consumer) == []
+    assert cluster.lookups == 2, "not one for each poll"
+    cluster.is_hidden, cluster.led = False, {}
+    await trio.sleep(LOOKUP_TIMEOUT_S)
+    assert await offsets(consumer) == [(1, 0)]
+
+
+async def test_records_are_returned_while_a_leader_and_metadata_are_missing() -> None:
+    """As a broker that is the leader of one partition and has the only metadata restarts."""
+    consumer, cluster = await started({0: log(0, batch(0, 1)), 1: log(1, batch(0, 1))}, p1=13)
+    assert await offsets(consumer) == [(0, 0)]
+    cluster.logs[0], cluster.is_hidden = log(0, batch(1, 1)), True
+    assert await offsets(consumer) == [(0, 1)]
+    with pytest.raises(GaveUp, match="no broker has metadata"):
         await offsets(consumer)
 
 

@@ -10,13 +10,14 @@ from typing import cast
 
 import attrs
 import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.partitioner import default as kafka_python
 
-from kraft.client.cluster import Cluster, open_cluster
+from kraft.client.cluster import LOOKUP_TIMEOUT_S, METADATA_MAX_AGE_S, Cluster, open_cluster
 from kraft.client.producer import ALL_REPLICAS, NO_ACKNOWLEDGEMENT, Producer, murmur2
-from kraft.client.retry import GaveUp
+from kraft.client.retry import ClusterUnreachable, GaveUp
 from kraft.messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 from kraft.messages.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kraft.messages.registry import ApiKey
@@ -57,7 +58,7 @@ async def test_records_without_an_acknowledgement_are_uncertain() -> None:
         assert await values(cluster, 3) == [b"a", b"b", b"c"]
 
 
-@attrs.frozen
+@attrs.define
 class Refusing:
     """A cluster, and the connection to its only broker, whose responses to Produce have the next of ``codes``."""
 
@@ -168,6 +169,41 @@ async def test_producers_begin_at_random_partitions() -> None:
         await producer.start()
         chosen.add(producer.choose(None))
     assert chosen == set(range(6))
+
+
+@attrs.define
+class Growing(Refusing):
+    """The topic has ``partitions`` in the metadata, and metadata requests fail as long as ``is_hidden``."""
+
+    is_hidden: bool = False
+
+    async def leaders(self, topic: str) -> dict[int, int]:
+        if self.is_hidden:
+            raise ClusterUnreachable("no broker has metadata")
+        return dict.fromkeys(range(self.partitions), 1)
+
+
+async def test_partitions_that_are_added_are_taken_into_use(autojump_clock: object) -> None:
+    """``metadata.max.age.ms``: "the period of time in milliseconds after which we force a refresh of metadata … to
+    proactively discover any new brokers or partitions". Without metadata the producer goes on with those that it knows.
+    """
+    cluster = Growing(itertools.repeat(ErrorCode.NONE))
+    producer = Producer(cast(Cluster, cluster), TOPIC, acks=1)
+    await producer.start()
+    await producer.send([(b"k", b"a")])
+    cluster.partitions, cluster.is_hidden = 4, True
+    await trio.sleep(METADATA_MAX_AGE_S)
+    await producer.send([(b"k", b"b")])
+    with pytest.raises(KafkaError, match="topic orders has no partition 3"):
+        await producer.send_to(3, [(None, b"c", ())])
+    cluster.is_hidden = False
+    await trio.sleep(LOOKUP_TIMEOUT_S)
+    await producer.send_to(3, [(None, b"c", ())])
+    await trio.sleep(METADATA_MAX_AGE_S)
+    cluster.partitions = 2  # in the metadata of a broker that is behind
+    await producer.send([(b"k", b"d")])
+    assert {producer.choose(b"%d" % number) for number in range(100)} == {0, 1, 2, 3}
+    assert producer.stored == 4
 
 
 async def test_a_partition_that_does_not_exist() -> None:
