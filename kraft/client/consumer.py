@@ -9,7 +9,7 @@ from typing import NamedTuple
 import trio
 
 from kraft.client.cluster import EARLIEST_TIMESTAMP, LOOKUP_TIMEOUT_S, METADATA_MAX_AGE_S, Cluster, check
-from kraft.client.fetching import fetch
+from kraft.client.fetching import FETCH_MAX_WAIT_S, fetch
 from kraft.client.retry import PASSING, passes, retried
 from kraft.messages.fetch_response import PartitionData
 from kraft.records.batch import TruncatedBatch, check_batch, iter_headers
@@ -64,19 +64,25 @@ class Consumer:
 
     async def poll(self, max_wait_s: float, max_records: float = math.inf) -> list[Consumed]:
         """Return the records at the positions, and advance the positions; return an empty list after about
-        ``max_wait_s``.
+        ``max_wait_s``, which may be longer than the timeout of a request.
 
         Raises:
             KafkaError: a leader refused the fetch, for example because an offset is not in its log. CORRUPT_MESSAGE: a
                 batch is damaged; earlier calls returned the records before it.
             GaveUp: no leader of a partition responded within ``retry_timeout_s``.
         """
-        return await retried(
-            lambda: self._attempt(max_wait_s, max_records),
-            f"topic {self._topic}",
-            self._retry_timeout_s,
-            on_failure=self._cluster.change_server,
-        )
+        deadline = trio.current_time() + max_wait_s
+
+        async def attempt() -> list[Consumed]:
+            wait_s = min(max(0, deadline - trio.current_time()), FETCH_MAX_WAIT_S)
+            return await self._attempt(wait_s, max_records)
+
+        while True:
+            found = await retried(
+                attempt, f"topic {self._topic}", self._retry_timeout_s, on_failure=self._cluster.change_server
+            )
+            if found or not self.positions or trio.current_time() >= deadline:
+                return found
 
     async def _attempt(self, max_wait_s: float, max_records: float) -> list[Consumed]:
         """Fetch from one leader after another. Ignore a leader's failure if another leader has records."""

@@ -17,6 +17,8 @@ from kraft.wire.decode_error import DecodeError
 from kraft.wire.errors import ErrorCode, KafkaError
 
 FETCH_BYTES = 8 * 2**20
+FETCH_MAX_WAIT_S = 0.5
+"""``fetch.max.wait.ms``"""
 
 
 class IsolationLevel(IntEnum):

@@ -149,6 +149,7 @@ class FakeCluster(Cluster):
     logs: dict[int, PartitionData]
     led: dict[int, int] = attrs.Factory(dict)
     asked: list[dict[int, int]] = attrs.Factory(list)
+    waits_ms: list[int] = attrs.Factory(list)
     is_hidden: bool = False
     lookups: int = 0
 
@@ -176,6 +177,9 @@ class FakeCluster(Cluster):
         assert isinstance(message, FetchRequest)
         offsets = {each.partition: each.fetch_offset for each in message.topics[0].partitions}
         self.asked.append(offsets)
+        self.waits_ms.append(message.max_wait_ms)
+        if not any(self.logs[each].records or self.logs[each].error_code for each in offsets):
+            await trio.sleep(message.max_wait_ms / 1000)
         return FetchResponse(
             responses=[FetchableTopicResponse(TOPIC, partitions=[self.logs[each] for each in offsets])]
         )

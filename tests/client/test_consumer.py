@@ -8,7 +8,7 @@ import pytest
 import trio
 import trio.testing
 
-from kraft.client.cluster import EARLIEST_TIMESTAMP, LOOKUP_TIMEOUT_S, METADATA_MAX_AGE_S, open_cluster
+from kraft.client.cluster import EARLIEST_TIMESTAMP, LOOKUP_TIMEOUT_S, METADATA_MAX_AGE_S, TIMEOUT_S, open_cluster
 from kraft.client.consumer import Consumer
 from kraft.client.producer import Producer
 from kraft.client.retry import GaveUp
@@ -56,9 +56,11 @@ async def test_a_cluster_that_is_gone_is_given_up_in_time() -> None:
         await consumer.poll(0)
 
 
-async def started(logs: dict[int, PartitionData], **led: int) -> tuple[Consumer, FakeCluster]:
+async def started(
+    logs: dict[int, PartitionData], *, retry_timeout_s: float = 0.3, **led: int
+) -> tuple[Consumer, FakeCluster]:
     cluster = FakeCluster(logs, {int(name[1:]): leader for name, leader in led.items()})
-    consumer = Consumer(cluster, TOPIC, retry_timeout_s=0.3)
+    consumer = Consumer(cluster, TOPIC, retry_timeout_s=retry_timeout_s)
     await consumer.start(0)
     return consumer, cluster
 
@@ -90,6 +92,29 @@ async def test_the_position_passes_only_returned_records() -> None:
     assert consumer.positions == {0: 1, 1: 0}
     assert await offsets(consumer, 2) == [(0, 1), (1, 0)]
     assert consumer.positions == {0: 2, 1: 1}
+
+
+async def test_a_poll_waits_longer_than_a_request_may_take(autojump_clock: trio.testing.MockClock) -> None:
+    """``fetch.max.wait.ms``: "the maximum amount of time the server will block before answering", 500 ms. It is shorter
+    than ``request.timeout.ms``. ``KafkaConsumer.poll`` fetches again until its own timeout.
+    """
+    consumer, cluster = await started({0: log(0)}, retry_timeout_s=TIMEOUT_S)
+    assert await consumer.poll(2 * TIMEOUT_S) == []
+    assert trio.current_time() == pytest.approx(2 * TIMEOUT_S)
+    assert max(cluster.waits_ms) == 500
+
+
+async def test_a_poll_returns_as_soon_as_there_are_records(autojump_clock: trio.testing.MockClock) -> None:
+    consumer, cluster = await started({0: log(0)}, retry_timeout_s=TIMEOUT_S)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_append_after, cluster, 7.0)
+        assert [record.offset for _, record in await consumer.poll(2 * TIMEOUT_S)] == [0]
+    assert trio.current_time() == pytest.approx(7.0, abs=0.5)
+
+
+async def _append_after(cluster: FakeCluster, seconds: float) -> None:
+    await trio.sleep(seconds)
+    cluster.logs[0] = log(0, batch(0, 1))
 
 
 async def test_records_before_the_position_are_left_out() -> None:
