@@ -20,6 +20,8 @@ from kraft.wire.errors import ErrorCode, KafkaError
 RETRY_TIMEOUT_S = 60.0
 """``default.api.timeout.ms``: for how long a fetch is retried until a leader responds."""
 MAX_BATCH_BYTES = 256 * 2**20
+_NOT_ASKED, _RETURNED_NOTHING, _ADVANCED = range(3)
+"""The order of the partitions in the next fetches, by their part in the last ones."""
 
 
 class Consumed(NamedTuple):
@@ -64,7 +66,8 @@ class Consumer:
 
     async def poll(self, max_wait_s: float, max_records: float = math.inf) -> list[Consumed]:
         """Return the records at the positions, and advance the positions; return an empty list after about
-        ``max_wait_s``, which may be longer than the timeout of a request.
+        ``max_wait_s``, which may be longer than the timeout of a request. The next call begins with partitions of which
+        this one returned no records.
 
         Raises:
             KafkaError: a leader refused the fetch, for example because an offset is not in its log. CORRUPT_MESSAGE: a
@@ -92,8 +95,11 @@ class Consumer:
         for partition in self.positions:
             by_leader.setdefault(self._leaders.get(partition), []).append(partition)
         found: list[Consumed] = []
-        positions = dict(self.positions)
+        positions, turns = dict(self.positions), dict[int, int]()
         for leader, partitions in by_leader.items():
+            if len(found) >= max_records:
+                break
+            turns |= dict.fromkeys(partitions, _RETURNED_NOTHING)
             try:
                 asked = {partition: self.positions[partition] for partition in partitions}
                 wait_s = 0 if found else max_wait_s / len(by_leader)
@@ -110,9 +116,14 @@ class Consumer:
                     self._forget_leaders([answer.partition_index])
                     continue
                 check(answer.error_code, self._why(answer))
-                records, positions[answer.partition_index] = self._read(answer, max_records - len(found))
-                found += (Consumed(answer.partition_index, record) for record in records)
-        self.positions = positions
+                index = answer.partition_index
+                records, positions[index] = self._read(answer, max_records - len(found))
+                found += (Consumed(index, record) for record in records)
+                if positions[index] > self.positions[index]:
+                    turns[index] = _ADVANCED
+        # As SubscriptionState.movePartitionToEnd does: otherwise a busy partition would starve those behind it.
+        in_turn = sorted(positions, key=lambda index: turns.get(index, _NOT_ASKED))
+        self.positions = {index: positions[index] for index in in_turn}
         if failure is not None and not found:
             raise failure
         if failure is not None or lookup_failure is not None:

@@ -90,8 +90,30 @@ async def test_the_position_passes_only_returned_records() -> None:
     consumer, _ = await started({0: log(0, batch(0, 2)), 1: log(1, batch(0, 2), marker)})
     assert await offsets(consumer, 1) == [(0, 0)]
     assert consumer.positions == {0: 1, 1: 0}
-    assert await offsets(consumer, 2) == [(0, 1), (1, 0)]
-    assert consumer.positions == {0: 2, 1: 1}
+    assert await offsets(consumer, 1) == [(1, 0)]
+    assert await offsets(consumer, 2) == [(0, 1), (1, 1)]
+    assert consumer.positions == {0: 2, 1: 3}
+
+
+@pytest.mark.parametrize("leader", [1, 2], ids=["one leader", "two leaders"])
+async def test_no_partition_starves(leader: int) -> None:
+    """``Consumer.poll``: "The next call begins with partitions of which this one returned no records". Partition 1 has
+    none.
+    """
+    logs = {0: log(0, batch(0, 100)), 1: log(1), 2: log(2, batch(0, 100))}
+    consumer, _ = await started(logs, p2=leader)
+    returned = [{partition for partition, _ in await offsets(consumer, 5)} for _ in range(6)]
+    assert min(returned.count({0}), returned.count({2})) >= 2
+
+
+async def test_a_partition_without_room_in_the_response_is_asked_for_first() -> None:
+    """KIP-74: a broker fills a response in the order of the request, up to its ``max_bytes``. So Kafka's
+    ``SubscriptionState.movePartitionToEnd`` moves a partition that returned bytes.
+    """
+    consumer, cluster = await started({0: log(0, batch(0, 1)), 1: log(1), 2: log(2, batch(0, 1)), 3: log(3)})
+    await offsets(consumer)
+    await offsets(consumer)
+    assert [list(asked) for asked in cluster.asked] == [[0, 1, 2, 3], [1, 3, 0, 2]]
 
 
 async def test_a_poll_waits_longer_than_a_request_may_take(autojump_clock: trio.testing.MockClock) -> None:
