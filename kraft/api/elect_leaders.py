@@ -45,8 +45,9 @@ async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: Elect
 
 async def _elect(broker: ZkBrokerContext, version: int, message: ElectLeadersRequest) -> ElectLeadersResponse:
     response: ElectLeadersResponse = await broker.controller.answer(message, version)
-    if message.topic_partitions is None and response.error_code == ErrorCode.NOT_CONTROLLER:
-        return _not_controller(broker.image)
+    code = ErrorCode(response.error_code)
+    if message.topic_partitions is None and code in (ErrorCode.NOT_CONTROLLER, ErrorCode.UNKNOWN_SERVER_ERROR):
+        return _of_all(broker.image, code)
     elected = {
         (topic.topic, each.partition_id): each
         for topic in response.replica_election_results
@@ -59,10 +60,9 @@ async def _elect(broker: ZkBrokerContext, version: int, message: ElectLeadersReq
     return response
 
 
-def _not_controller(image: Image) -> ElectLeadersResponse:
+def _of_all(image: Image, code: ErrorCode) -> ElectLeadersResponse:
     """The response to an election for all partitions: each has the error, because version 0 has no other place."""
     results: dict[str, ReplicaElectionResult] = {}
-    code = ErrorCode.NOT_CONTROLLER
     for topic, index, _ in image.partitions():
         result = results.setdefault(topic.name, ReplicaElectionResult(topic=topic.name))
         result.partition_result.append(PartitionResult(index, code, code.message))

@@ -43,6 +43,8 @@ logger = logging.getLogger("kraft.zookeeper")
 
 INBOX_EVENTS = 100
 RETRY_BACKOFF_S = 0.1
+REPEAT_PAUSE_S = 1.0
+"""Not a Kafka setting. The pause before a decision that ZooKeeper hindered is repeated."""
 REQUEST_TIMEOUT_S = 30.0
 """controller.socket.timeout.ms"""
 
@@ -96,6 +98,7 @@ class LegacyControllerDriver:
         self._metrics = LegacyControllerMetrics(registry, core, self._waiting_events)
         self._elected, self._resigned = trace.of(ControllerElected), trace.of(ControllerResigned)
         self._channels: dict[Incarnation, _Channel] = {}
+        self._repeated: set[LegacyEvent] = set()
         self._events: trio.MemorySendChannel[_Queued] | None = None
 
     async def run(self, opened: ZnodeOperations) -> None:
@@ -106,6 +109,7 @@ class LegacyControllerDriver:
         assert self._events is None, "one session at a time"
         self._events, inbox = trio.open_memory_channel[_Queued](INBOX_EVENTS)
         self._has_expired = self._is_stopped = False
+        self._repeated.clear()
         with in_another_queue():
             async with trio.open_nursery() as nursery:
                 queued = self._queued(SessionStarted())
@@ -189,6 +193,17 @@ class LegacyControllerDriver:
             assert nursery is not None
             self._metrics.request_sent(request)
             self._channel(request, nursery).requests.send_nowait(request)
+        for event in effects.repeated:
+            if event not in self._repeated:
+                assert nursery is not None
+                assert self._events is not None
+                self._repeated.add(event)
+                nursery.start_soon(self._repeat, event, self._events, name="repeated decision")
+
+    async def _repeat(self, event: LegacyEvent, events: trio.MemorySendChannel[_Queued]) -> None:
+        await trio.sleep(REPEAT_PAUSE_S)
+        self._repeated.discard(event)
+        await events.send(self._queued(event))
 
     def _report(self, role: RoleChanged) -> None:
         if role.is_active:

@@ -240,14 +240,15 @@ async def test_a_request_with_too_many_entries_never_reaches_the_controller(hand
     assert refused.value.code is ErrorCode.POLICY_VIOLATION
 
 
-async def test_an_election_for_all_partitions_names_them_where_there_is_no_controller(autojump_clock: object) -> None:
-    """KafkaApis takes the partitions from the metadata, so each has NOT_CONTROLLER: version 0 has no other place."""
-    response = ElectLeadersResponse(error_code=ErrorCode.NOT_CONTROLLER)
+@pytest.mark.parametrize("code", [ErrorCode.NOT_CONTROLLER, ErrorCode.UNKNOWN_SERVER_ERROR])
+async def test_an_election_for_all_partitions_that_fails_names_them(autojump_clock: object, code: ErrorCode) -> None:
+    """KafkaApis takes the partitions from the metadata, so each has the error: version 0 has no other place."""
+    response = ElectLeadersResponse(error_code=code)
     message = ElectLeadersRequest(topic_partitions=None, timeout_ms=5000)
     result, seconds = await ask(elect_leaders.at_zk_broker, message, response, image_with(1, 2))
     (topic,) = result.replica_election_results
     assert [(each.partition_id, each.error_code) for each in topic.partition_result] == [
-        (0, ErrorCode.NOT_CONTROLLER),
-        (1, ErrorCode.NOT_CONTROLLER),
+        (0, code),
+        (1, code),
     ]
     assert (result.error_code, seconds) == (ErrorCode.NONE, 0)

@@ -74,6 +74,8 @@ class LegacyClusterModel:
         self.notes: list[str] = []
         self.roles: list[RoleChanged] = []
         self.unclean_elections = 0
+        self.repeated: list[tuple[LegacyBroker, LegacyEvent]] = []
+        """The events that come again after a pause, with the brokers that asked for it."""
         self.operations: list[Operation] = []
         """Of all controllers, in the order in which ZooKeeper performed them."""
         self._uuids = iter(UUID(int=number) for number in range(1, 10_000))
@@ -143,6 +145,7 @@ class LegacyClusterModel:
         self.roles += effects.roles
         self.unclean_elections += effects.unclean_elections
         self.responses.update(effects.responses)
+        self.repeated += [(sender, each) for each in effects.repeated]
         for request in effects.requests:
             receiver = self.brokers[request.broker_id]
             receiver.received.append(request)
@@ -164,6 +167,13 @@ class LegacyClusterModel:
         """Deliver watches and responses until there are none. Some brokers may hold their responses back."""
         while self._deliver():
             pass
+
+    def end_pause(self) -> None:
+        """Deliver the events that wait for the end of a pause, and settle."""
+        waiting, self.repeated = self.repeated, []
+        for broker, event in waiting:
+            self.step(broker, event)
+        self.settle()
 
     def _deliver(self) -> bool:
         if self.tree.changed:

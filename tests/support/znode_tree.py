@@ -5,7 +5,7 @@ It performs the operations of :mod:`kraft.zookeeper.operations` at once and in o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import attrs
 
@@ -41,12 +41,15 @@ class _Kept:
 
 @attrs.define
 class ZnodeTree:
-    """``changed`` has the watches that fired, as (session, path), until a test takes them."""
+    """``changed`` has the watches that fired, as (session, path), until a test takes them. A read of a session that
+    ``refuses`` chooses fails, and sets no watch.
+    """
 
     znodes: dict[str, _Kept] = attrs.Factory(lambda: {"/": _Kept(b"", 0, 0)})
     changed: list[tuple[object, str]] = attrs.Factory(list)
     zxid: int = 0
     now_ms: int = 0
+    refuses: Callable[[Get | Children], bool] = attrs.field(default=lambda read: False)
     _data_watches: set[tuple[object, str]] = attrs.Factory(set)
     _child_watches: set[tuple[object, str]] = attrs.Factory(set)
 
@@ -70,6 +73,8 @@ class ZnodeTree:
         return self._data_watches | self._child_watches
 
     def perform(self, session: object, operation: Operation) -> Result:
+        if session is not None and isinstance(operation, Get | Children) and self.refuses(operation):
+            return Failure.REFUSED
         match operation:
             case Get(path, watch):
                 if watch:

@@ -29,8 +29,8 @@ from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.trace import Trace, TraceEvent
 from kraft.zookeeper.controller.active import LegacyControllerConfig
 from kraft.zookeeper.controller.core import LegacyController
-from kraft.zookeeper.controller_driver import INBOX_EVENTS, REQUEST_TIMEOUT_S, LegacyControllerDriver
-from kraft.zookeeper.operations import Delete, Operation, Result, ZnodeChanged
+from kraft.zookeeper.controller_driver import INBOX_EVENTS, REPEAT_PAUSE_S, REQUEST_TIMEOUT_S, LegacyControllerDriver
+from kraft.zookeeper.operations import Children, Delete, Get, Operation, Result, ZnodeChanged
 from kraft.zookeeper.session import SessionLost, SessionState
 from kraft.zookeeper.trace import ControllerElected, ControllerResigned
 from kraft.zookeeper.znodes.brokers import BROKER_IDS, BrokerRegistration, broker_path, encode_broker
@@ -326,3 +326,29 @@ async def test_a_broker_that_registered_again_gets_all_anew(autojump_clock: obje
     assert first.broker_epoch < epoch
     assert {each.broker_epoch for each in others} == {epoch}
     assert "LeaderAndIsrRequest" in {type(each).__name__ for each in others}
+
+
+async def test_a_decision_that_zookeeper_hinders_is_repeated_after_a_pause(autojump_clock: object) -> None:
+    """``REPEAT_PAUSE_S``. The watch was lost with the refused read, so no other event would bring the change. One event
+    is repeated once at a time, also if it was hindered twice."""
+    scene, broker, refused_at = Scene(), ScriptedBroker(), list[float]()
+
+    def refuses(read: Get | Children) -> bool:
+        if read.path == BROKER_IDS and len(refused_at) < 4:
+            refused_at.append(trio.current_time())
+            return True
+        return False
+
+    async with leading(scene, broker):
+        await trio.sleep(1)
+        scene.tree.refuses = refuses
+        scene.tree.perform(None, Delete(broker_path(7)))
+        began_s = trio.current_time()
+        for _ in range(2):
+            await scene.driver.changed(ZnodeChanged(BROKER_IDS))
+        await trio.testing.wait_all_tasks_blocked()
+        assert scene.driver.core.active is not None
+        assert 7 in scene.driver.core.active.cluster.brokers
+        await trio.sleep(3.5 * REPEAT_PAUSE_S)
+        assert scene.driver.core.active.cluster.brokers == {}
+    assert [each - began_s for each in refused_at] == pytest.approx([0, 0, REPEAT_PAUSE_S, 2 * REPEAT_PAUSE_S])

@@ -33,7 +33,14 @@ from kraft.zookeeper.controller.broker_queue import (
     WaitingUpdateMetadata,
 )
 from kraft.zookeeper.controller.cluster import LegacyCluster, LiveBroker
-from kraft.zookeeper.controller.effects import PAUSE, BrokerRequest, ControllerMoved, LegacyEffects, Steps
+from kraft.zookeeper.controller.effects import (
+    PAUSE,
+    BrokerRequest,
+    ControllerMoved,
+    LegacyEffects,
+    ReadRefused,
+    Steps,
+)
 from kraft.zookeeper.controller.elections import Choice
 from kraft.zookeeper.operations import (
     Check,
@@ -171,22 +178,27 @@ class ActiveController:
         return outcome
 
     def read(self, paths: Iterable[str], *, watch: bool = False) -> Steps[list[Znode | None]]:
-        """Read each znode; None for one that does not exist."""
+        """Read each znode; None for one that does not exist. Raises ReadRefused."""
         nodes: list[Znode | None] = []
         for chunk in chunks(tuple(paths), OPERATIONS_AT_ONCE):
             results = yield tuple(Get(path, watch) for path in chunk)
-            nodes += [each if isinstance(each, Znode) else None for each in results]
+            nodes += [znode_of(path, each) for path, each in zip(chunk, results, strict=True)]
         return nodes
 
     def children(self, path: str, *, watch: bool = True) -> Steps[tuple[str, ...]]:
-        """List the children of a znode; none of one that does not exist."""
+        """List the children of a znode; none of one that does not exist. Raises ReadRefused."""
         (result,) = yield (Children(path, watch),)
-        return result.names if isinstance(result, ChildNames) else ()
+        if isinstance(result, ChildNames):
+            return result.names
+        if result is Failure.NO_NODE:
+            return ()
+        raise ReadRefused(path)
 
     def read_states(self, partitions: Sequence[TopicPartition]) -> Steps[list[TopicPartition]]:
         """Read the states of these partitions anew; return those that have one.
 
         A state that is malformed, or that a controller with a higher epoch wrote, is left alone, with a note.
+        Raises ReadRefused.
         """
         read = []
         for chunk in chunks(partitions, OPERATIONS_AT_ONCE):
@@ -413,6 +425,15 @@ def _live_broker(broker: LiveBroker) -> UpdateMetadataBroker:
     ]
     registration = broker.registration
     return UpdateMetadataBroker(id=registration.broker_id, endpoints=endpoints, rack=registration.rack)
+
+
+def znode_of(path: str, result: Result) -> Znode | None:
+    """Return the result of a Get; None if the znode does not exist. Raises ReadRefused."""
+    if isinstance(result, Znode):
+        return result
+    if result is Failure.NO_NODE:
+        return None
+    raise ReadRefused(path)
 
 
 def chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

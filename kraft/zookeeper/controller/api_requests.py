@@ -29,14 +29,14 @@ from kraft.zookeeper.controller.alter_partition import alter_partition
 from kraft.zookeeper.controller.change_topics import (
     create_partitions,
     delete_topics,
-    deletion_not_controller,
-    growth_not_controller,
+    deletion_error,
+    growth_error,
 )
 from kraft.zookeeper.controller.controlled_shutdown import controlled_shutdown
-from kraft.zookeeper.controller.create_topics import create_topics, creation_not_controller
+from kraft.zookeeper.controller.create_topics import create_topics, creation_error
 from kraft.zookeeper.controller.effects import Steps
 from kraft.zookeeper.controller.features import update_features
-from kraft.zookeeper.controller.preferred import elect_leaders, election_not_controller
+from kraft.zookeeper.controller.preferred import elect_leaders, election_error
 from kraft.zookeeper.controller.producer_ids import allocate_producer_ids
 from kraft.zookeeper.controller.reassignment import alter_reassignments, list_reassignments
 
@@ -44,12 +44,12 @@ from kraft.zookeeper.controller.reassignment import alter_reassignments, list_re
 @attrs.frozen
 class LegacyHandler:
     decide: Callable[[ActiveController, Any, int], Steps[Any]]
-    not_controller: Callable[[Any, int], Any]
-    """The response without a decision: this broker is not the controller, or no longer."""
+    error: Callable[[Any, int, ErrorCode], Any]
+    """The response to all of a request without a decision, or after one that failed."""
 
 
-def _with_code(response: type) -> Callable[[Any, int], Any]:
-    return lambda message, version: response(error_code=ErrorCode.NOT_CONTROLLER)
+def _with_code(response: type) -> Callable[[Any, int, ErrorCode], Any]:
+    return lambda message, version, code: response(error_code=code)
 
 
 LEGACY_HANDLERS: dict[type, LegacyHandler] = {
@@ -59,10 +59,10 @@ LEGACY_HANDLERS: dict[type, LegacyHandler] = {
     ),
     AlterPartitionRequest: LegacyHandler(alter_partition, _with_code(AlterPartitionResponse)),
     ControlledShutdownRequest: LegacyHandler(controlled_shutdown, _with_code(ControlledShutdownResponse)),
-    CreatePartitionsRequest: LegacyHandler(create_partitions, growth_not_controller),
-    CreateTopicsRequest: LegacyHandler(create_topics, creation_not_controller),
-    DeleteTopicsRequest: LegacyHandler(delete_topics, deletion_not_controller),
-    ElectLeadersRequest: LegacyHandler(elect_leaders, election_not_controller),
+    CreatePartitionsRequest: LegacyHandler(create_partitions, growth_error),
+    CreateTopicsRequest: LegacyHandler(create_topics, creation_error),
+    DeleteTopicsRequest: LegacyHandler(delete_topics, deletion_error),
+    ElectLeadersRequest: LegacyHandler(elect_leaders, election_error),
     ListPartitionReassignmentsRequest: LegacyHandler(
         list_reassignments, _with_code(ListPartitionReassignmentsResponse)
     ),

@@ -49,8 +49,8 @@ def delete_topics(active: ActiveController, request: DeleteTopicsRequest, versio
     return DeleteTopicsResponse(responses=results)
 
 
-def deletion_not_controller(request: DeleteTopicsRequest, version: int) -> DeleteTopicsResponse:
-    return _refused(_named(request), ErrorCode.NOT_CONTROLLER)
+def deletion_error(request: DeleteTopicsRequest, version: int, code: ErrorCode) -> DeleteTopicsResponse:
+    return _refused(_named(request), code)
 
 
 def create_partitions(
@@ -72,10 +72,10 @@ def create_partitions(
     return CreatePartitionsResponse(results=list(results.values()))
 
 
-def growth_not_controller(request: CreatePartitionsRequest, version: int) -> CreatePartitionsResponse:
+def growth_error(request: CreatePartitionsRequest, version: int, code: ErrorCode) -> CreatePartitionsResponse:
     return CreatePartitionsResponse(
         results=[
-            CreatePartitionsTopicResult(name=name, error_code=ErrorCode.NOT_CONTROLLER, error_message=None)
+            CreatePartitionsTopicResult(name=name, error_code=code, error_message=None)
             for name in dict.fromkeys(topic.name for topic in request.topics)
         ]
     )

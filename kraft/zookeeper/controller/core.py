@@ -2,7 +2,8 @@
 
 A decision may need several rounds of operations on ZooKeeper. The core takes no other event until it has ended, so
 decisions are serial, as in Kafka's ControllerEventManager. An expired session or a newer controller ends a decision at
-once: this broker resigns, and writes nothing more in that epoch.
+once: this broker resigns, and writes nothing more in that epoch. A read that ZooKeeper refuses ends a decision, too. It
+is repeated after a pause. If it had changed something by then, the broker resigns, and reads everything anew after it.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ from kraft.zookeeper.controller.effects import (
     LegacyEffects,
     LegacyEvent,
     OperationsPerformed,
+    ReadRefused,
     RebalanceDue,
     RoleChanged,
     SessionExpired,
     SessionStarted,
+    StandAgain,
     Steps,
 )
 from kraft.zookeeper.controller.failover import NO_CONTROLLER, Elected, initialise, stand_for_election, take_over
@@ -38,7 +41,7 @@ from kraft.zookeeper.controller.partitions import bring_online
 from kraft.zookeeper.controller.preferred import preferred_election, rebalance
 from kraft.zookeeper.controller.reassignment import complete_reassignments, reassign_partitions, resume_reassignments
 from kraft.zookeeper.controller.topics import topic_changed, topics_changed
-from kraft.zookeeper.operations import Result, ZnodeChanged
+from kraft.zookeeper.operations import Children, Get, Result, ZnodeChanged
 from kraft.zookeeper.znodes.admin import DELETE_TOPICS, PREFERRED_REPLICA_ELECTION, REASSIGN_PARTITIONS
 from kraft.zookeeper.znodes.brokers import BROKER_IDS
 from kraft.zookeeper.znodes.cluster import BROKER_ENTITIES, TOPIC_ENTITIES, config_path
@@ -63,7 +66,13 @@ class LegacyController:
         self.active: ActiveController | None = None
         self._new_uuid = new_uuid
         self._random = random
+        self._pauses = False
+        """Whether this broker has resigned after a failure, and stands for election after a pause."""
         self._decision: Steps[None] | None = None
+        self._event: LegacyEvent = SessionStarted()
+        """The one that the decision is about."""
+        self._has_changed = False
+        """Whether the decision has written something, or the same event cannot be decided on anew."""
         self._effects = LegacyEffects()
         self._now = self._rebalance_at = 0.0
 
@@ -83,6 +92,7 @@ class LegacyController:
             results = event.results
         else:
             assert self._decision is None, f"{event} before the results of the last operations"
+            self._event, self._has_changed = event, isinstance(event, BrokerResponded)
             self._decision = self._flushed(self._decide(event))
         if self.active is not None:
             self.active.begin_step(self._effects)
@@ -99,8 +109,22 @@ class LegacyController:
             self._decision = None
         except ControllerMoved:
             self._resign("ZooKeeper refused a write: another controller has raised the epoch")
+            self._event = StandAgain()
             self._decision = self._flushed(self._elect("its writes were refused"))
             self._proceed(None)
+        except ReadRefused as error:
+            is_repeated = not isinstance(self._event, ApiRequest)
+            self._effects.notes.append(f"{error}; the {'decision is repeated' if is_repeated else 'request fails'}")
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """End a decision that has failed. Resign if memory may contradict ZooKeeper now."""
+        self._decision = None
+        if self.active is not None and self._has_changed:
+            self._resign("a decision failed after it had changed something")
+            self._event, self._pauses = StandAgain(), True
+        if not isinstance(self._event, ApiRequest):
+            self._effects.repeated.append(self._event)
 
     def _flushed(self, decision: Steps[None]) -> Steps[None]:
         """Run a decision. Send brokers what waits for them before each round of operations, and at the end."""
@@ -110,6 +134,7 @@ class LegacyController:
                 operations = next(decision) if results is None else decision.send(results)
                 if operations and self.active is not None:
                     yield from self.active.flush(self._now)
+                self._has_changed |= any(not isinstance(each, Get | Children) for each in operations)
                 results = yield operations
         except StopIteration:
             if self.active is not None:
@@ -122,6 +147,7 @@ class LegacyController:
         if self._decision is not None:
             self._decision.close()
         self._decision = None
+        self._effects.requests.clear()
         self._deactivate(reason)
         self.controller_id = NO_CONTROLLER
 
@@ -134,6 +160,10 @@ class LegacyController:
         match event:
             case SessionStarted():
                 yield from self._elect("its session began")
+            case StandAgain():
+                yield from self._elect("its last decision failed")
+            case ZnodeChanged("/controller" | "/controller_epoch") if self._pauses:
+                pass  # Its own election has changed them, too: another one at once would fail as often.
             case ZnodeChanged(path="/controller"):
                 yield from self._elect(f"the znode of controller {self.controller_id} changed or is gone")
             case ZnodeChanged(path) if path == CONTROLLER_EPOCH and self.controller_id == NO_CONTROLLER:
@@ -151,10 +181,13 @@ class LegacyController:
     def _answer(self, token: object, message: Any, version: int) -> Steps[None]:
         """Answer a request. NOT_CONTROLLER is the response too if this broker resigns meanwhile."""
         handler = LEGACY_HANDLERS[type(message)]
-        response = handler.not_controller(message, version)
+        response = handler.error(message, version, ErrorCode.NOT_CONTROLLER)
         try:
             if self.active is not None:
                 response = yield from handler.decide(self.active, message, version)
+        except ReadRefused:
+            response = handler.error(message, version, ErrorCode.UNKNOWN_SERVER_ERROR)
+            raise
         finally:
             self._effects.responses.append((token, response))
 
@@ -162,6 +195,7 @@ class LegacyController:
         """Follow the controller in ZooKeeper, or become it. While /controller or its epoch is malformed, there is no
         election.
         """
+        self._pauses = False
         try:
             elected = yield from stand_for_election(self.config, int(self._now * 1000), self.active is not None)
         except MalformedZnode as error:
@@ -171,6 +205,7 @@ class LegacyController:
         if elected.epoch is not None:
             self.active = take_over(self.config, elected, self._new_uuid, self._random)
             self.active.begin_step(self._effects)
+            self._has_changed = True
             self._effects.roles.append(RoleChanged(elected.epoch, True, f"{occasion}, and there was no controller"))
             self._rebalance_at = self._now + FIRST_REBALANCE_S
             yield from initialise(self.active)

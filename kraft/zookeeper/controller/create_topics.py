@@ -82,9 +82,9 @@ def create_topics(active: ActiveController, request: CreateTopicsRequest, versio
     return CreateTopicsResponse(topics=[results[name] for name in times])
 
 
-def creation_not_controller(request: CreateTopicsRequest, version: int) -> CreateTopicsResponse:
+def creation_error(request: CreateTopicsRequest, version: int, code: ErrorCode) -> CreateTopicsResponse:
     return CreateTopicsResponse(
-        topics=[CreatableTopicResult(name=each.name, error_code=ErrorCode.NOT_CONTROLLER) for each in request.topics]
+        topics=[CreatableTopicResult(name=each.name, error_code=code) for each in request.topics]
     )
 
 

@@ -13,8 +13,8 @@ from kraft.messages.stop_replica_response import StopReplicaResponse
 from kraft.wire.errors import ErrorCode
 from kraft.zookeeper.controller.active import ActiveController
 from kraft.zookeeper.controller.cluster import TopicDeletion
-from kraft.zookeeper.controller.effects import Steps
-from kraft.zookeeper.operations import Delete, Failure
+from kraft.zookeeper.controller.effects import ReadRefused, Steps
+from kraft.zookeeper.operations import Delete, Failure, ZnodeChanged
 from kraft.zookeeper.znodes.admin import DELETE_TOPICS, delete_topic_path
 from kraft.zookeeper.znodes.cluster import config_path
 from kraft.zookeeper.znodes.topics import partitions_path, topic_path
@@ -84,7 +84,12 @@ def _complete(active: ActiveController, topic: str) -> Steps[None]:
 
     A failure ends this, and the topic stays in the deletions: the next event that resumes them tries again.
     """
-    indexes = yield from active.children(partitions_path(topic), watch=False)
+    try:
+        indexes = yield from active.children(partitions_path(topic), watch=False)
+    except ReadRefused as error:
+        active.note(f"{error}; the deletion of {topic} waits")
+        active.effects.repeated.append(ZnodeChanged(DELETE_TOPICS))
+        return
     paths = [f"{partitions_path(topic)}/{index}{end}" for index in indexes for end in ("/state", "")]
     paths += [partitions_path(topic), topic_path(topic)]
     for each in (paths, [config_path("topics", topic)], [delete_topic_path(topic)]):

@@ -18,6 +18,11 @@ class SessionStarted:
 
 
 @attrs.frozen
+class StandAgain:
+    """The pause after a decision that failed is over. The broker has resigned, and stands for election."""
+
+
+@attrs.frozen
 class SessionExpired:
     """The session is over: the ephemeral znodes are gone, and another broker may be the controller already."""
 
@@ -53,7 +58,14 @@ class RebalanceDue:
 
 
 LegacyEvent = (
-    SessionStarted | SessionExpired | ZnodeChanged | OperationsPerformed | BrokerResponded | ApiRequest | RebalanceDue
+    SessionStarted
+    | StandAgain
+    | SessionExpired
+    | ZnodeChanged
+    | OperationsPerformed
+    | BrokerResponded
+    | ApiRequest
+    | RebalanceDue
 )
 
 
@@ -89,13 +101,14 @@ class LegacyEffects:
 
     Unless ``operations`` is None, the next event is OperationsPerformed with their results, or SessionExpired. It is
     empty at a pause in a long decision: other tasks run before it continues. Requests and responses follow from earlier
-    operations, which have succeeded.
+    operations, which have succeeded. The events in ``repeated`` come again after a pause: ZooKeeper refused a read.
     """
 
     roles: list[RoleChanged] = attrs.Factory(list)
     notes: list[str] = attrs.Factory(list)
     requests: list[BrokerRequest] = attrs.Factory(list)
     responses: list[tuple[object, Any]] = attrs.Factory(list)
+    repeated: list[LegacyEvent] = attrs.Factory(list)
     unclean_elections: int = 0
     operations: tuple[Operation, ...] | None = None
     deadline: float = math.inf
@@ -109,3 +122,10 @@ PAUSE: Final[tuple[Operation, ...]] = ()
 
 class ControllerMoved(Exception):
     """Another controller was elected: the epoch in ZooKeeper is not ours."""
+
+
+class ReadRefused(Exception):
+    """ZooKeeper refused to read a znode (NoAuth, ThrottledOp, SystemError and others). It may exist."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"ZooKeeper refused to read {path}")

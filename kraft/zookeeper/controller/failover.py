@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import attrs
 
 from kraft.controller.context import Randomness
-from kraft.zookeeper.controller.active import MAX_ATTEMPTS, ActiveController, LegacyControllerConfig, Uuids
+from kraft.zookeeper.controller.active import MAX_ATTEMPTS, ActiveController, LegacyControllerConfig, Uuids, znode_of
 from kraft.zookeeper.controller.brokers import add_broker, read_brokers
 from kraft.zookeeper.controller.effects import Steps
 from kraft.zookeeper.controller.elections import without
 from kraft.zookeeper.controller.partitions import bring_online, elect
 from kraft.zookeeper.controller.topics import read_topics
-from kraft.zookeeper.operations import Create, Delete, Get, Multi, Set, Znode
+from kraft.zookeeper.operations import Create, Delete, Get, Multi, Set
 from kraft.zookeeper.znodes.admin import TopicPartition
 from kraft.zookeeper.znodes.cluster import FEATURE, FinalizedFeatures, decode_features, encode_features
 from kraft.zookeeper.znodes.controllers import (
@@ -46,22 +46,23 @@ def stand_for_election(config: LegacyControllerConfig, timestamp_ms: int, is_act
 
     The transaction is conditional on the version of /controller_epoch, so two brokers never get the same epoch. A
     /controller of this broker that ``is_active`` denies is left from an earlier epoch, and is deleted.
-    Raises MalformedZnode.
+    Raises MalformedZnode, ReadRefused.
     """
     attempted: int | None = None
     for _ in range(MAX_ATTEMPTS):
-        controller, epoch_node = yield Get(CONTROLLER, watch=True), Get(CONTROLLER_EPOCH, watch=True)
-        epoch = decode_controller_epoch(epoch_node.data) if isinstance(epoch_node, Znode) else INITIAL_EPOCH
-        if isinstance(controller, Znode):
+        read = yield Get(CONTROLLER, watch=True), Get(CONTROLLER_EPOCH, watch=True)
+        controller, epoch_node = znode_of(CONTROLLER, read[0]), znode_of(CONTROLLER_EPOCH, read[1])
+        epoch = decode_controller_epoch(epoch_node.data) if epoch_node is not None else INITIAL_EPOCH
+        if controller is not None:
             broker_id = decode_controller(controller.data).broker_id
-            if broker_id == config.broker_id and epoch == attempted and isinstance(epoch_node, Znode):
+            if broker_id == config.broker_id and epoch == attempted and epoch_node is not None:
                 # The transaction succeeded, but a lost connection hid that.
                 return Elected(broker_id, epoch, epoch_node.version)
             if broker_id != config.broker_id or is_active:
                 return Elected(broker_id)
             yield (Delete(CONTROLLER, controller.version),)
             continue
-        if not isinstance(epoch_node, Znode):
+        if epoch_node is None:
             yield (Create(CONTROLLER_EPOCH, encode_controller_epoch(INITIAL_EPOCH)),)
             continue
         attempted = epoch + 1

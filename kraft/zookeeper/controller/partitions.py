@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kraft.config.setting import ConfigError
 from kraft.config.topic import TOPIC_CONFIGS
-from kraft.zookeeper.controller.active import OPERATIONS_AT_ONCE, ActiveController, chunks, shown
-from kraft.zookeeper.controller.effects import PAUSE, Steps
+from kraft.zookeeper.controller.active import OPERATIONS_AT_ONCE, ActiveController, chunks, shown, znode_of
+from kraft.zookeeper.controller.effects import PAUSE, ReadRefused, Steps
 from kraft.zookeeper.controller.elections import Choice, offline
-from kraft.zookeeper.operations import Create, Failure, Write, Znode
+from kraft.zookeeper.operations import Create, Failure, Get, Result, Write, ZnodeChanged
 from kraft.zookeeper.znodes.admin import TopicPartition
 from kraft.zookeeper.znodes.cluster import BROKER_ENTITIES, DEFAULT_ENTITY, TOPIC_ENTITIES, config_path, decode_config
 from kraft.zookeeper.znodes.fields import MalformedZnode
@@ -117,7 +117,11 @@ def _created(active: ActiveController, partition: TopicPartition, state: Partiti
 
 
 def _unclean_topics(active: ActiveController, partitions: Iterable[TopicPartition]) -> Steps[set[str]]:
-    """The topics that allow an unclean leader, of the partitions whose in-sync replicas are all offline."""
+    """The topics that allow an unclean leader, of the partitions whose in-sync replicas are all offline.
+
+    Settings that ZooKeeper refuses to read allow none, as in KafkaZkClient.getLogConfigs. They are read again after a
+    pause.
+    """
     needed = []
     for partition in partitions:
         isr = active.cluster.states[partition].isr
@@ -131,18 +135,22 @@ def _unclean_topics(active: ActiveController, partitions: Iterable[TopicPartitio
     brokers = DEFAULT_ENTITY, str(active.config.broker_id)
     paths = [config_path(BROKER_ENTITIES, each) for each in brokers]
     paths += [config_path(TOPIC_ENTITIES, each) for each in topics]
-    nodes = dict(zip(paths, (yield from active.read(paths)), strict=True))
+    nodes: dict[str, Result] = {}
+    for chunk in chunks(paths, OPERATIONS_AT_ONCE):
+        nodes.update(zip(chunk, (yield tuple(map(Get, chunk))), strict=True))
     by_default = active.config.allows_unclean_elections
     for each in brokers:
         by_default = _allows_unclean(active, config_path(BROKER_ENTITIES, each), nodes, by_default)
     return {each for each in topics if _allows_unclean(active, config_path(TOPIC_ENTITIES, each), nodes, by_default)}
 
 
-def _allows_unclean(active: ActiveController, path: str, nodes: Mapping[str, Znode | None], default: bool) -> bool:
-    node = nodes[path]
+def _allows_unclean(active: ActiveController, path: str, nodes: Mapping[str, Result], default: bool) -> bool:
     try:
+        node = znode_of(path, nodes[path])
         values = {} if node is None else decode_config(path, node.data)
         return bool(TOPIC_CONFIGS[_UNCLEAN].parse(values[_UNCLEAN])) if _UNCLEAN in values else default
-    except (MalformedZnode, ConfigError) as error:
+    except (MalformedZnode, ConfigError, ReadRefused) as error:
+        if isinstance(error, ReadRefused):
+            active.effects.repeated.append(ZnodeChanged(path))
         active.note(f"{error}; no unclean leader is elected by it")
         return False

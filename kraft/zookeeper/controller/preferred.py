@@ -79,14 +79,14 @@ def elect_leaders(active: ActiveController, request: ElectLeadersRequest, versio
     return elected_response(codes)
 
 
-def election_not_controller(request: ElectLeadersRequest, version: int) -> ElectLeadersResponse:
+def election_error(request: ElectLeadersRequest, version: int, code: ErrorCode) -> ElectLeadersResponse:
     """Each partition has the error, as in Kafka. For all partitions, which this broker does not know, the response has.
 
     The handler of the request replaces that: version 0 has no error of the whole response.
     """
     if request.topic_partitions is None:
-        return ElectLeadersResponse(error_code=ErrorCode.NOT_CONTROLLER)
-    return elected_response(dict.fromkeys(_named(request), ErrorCode.NOT_CONTROLLER))
+        return ElectLeadersResponse(error_code=code)
+    return elected_response(dict.fromkeys(_named(request), code))
 
 
 def _named(request: ElectLeadersRequest) -> list[TopicPartition]:

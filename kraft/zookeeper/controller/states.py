@@ -19,6 +19,7 @@ from kraft.zookeeper.controller.effects import (
     RebalanceDue,
     SessionExpired,
     SessionStarted,
+    StandAgain,
 )
 from kraft.zookeeper.operations import ZnodeChanged
 from kraft.zookeeper.znodes.admin import DELETE_TOPICS, PREFERRED_REPLICA_ELECTION, REASSIGN_PARTITIONS
@@ -52,7 +53,7 @@ class ControllerState(enum.IntEnum):
 def state_of(event: LegacyEvent) -> ControllerState:
     """The state during the decision on an event."""
     match event:
-        case SessionStarted() | SessionExpired() | ZnodeChanged(path="/controller"):
+        case SessionStarted() | StandAgain() | SessionExpired() | ZnodeChanged(path="/controller"):
             return ControllerState.CONTROLLER_CHANGE
         case ZnodeChanged(path):
             named = next((each for each in _WATCHED if path == each or path.startswith(f"{each}/")), None)
