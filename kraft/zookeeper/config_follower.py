@@ -17,7 +17,7 @@ from kraft.metadata.image import ResourceType
 from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.replication.commands import UNKNOWN_FEATURES_EPOCH
 from kraft.world.clock import Clock
-from kraft.zookeeper.config_store import ConfigStore
+from kraft.zookeeper.config_store import ConfigStore, perform_reads
 from kraft.zookeeper.operations import ChildNames, Children, Create, Delete, Get, Znode, ZnodeChanged
 from kraft.zookeeper.session import SessionLost
 from kraft.zookeeper.znodes.cluster import (
@@ -103,12 +103,12 @@ class ConfigFollower:
         reads_all, self._reads_all = self._reads_all, False
         # The parent exists unless a person deletes it, which the watch reports.
         reads = Children(CONFIG_CHANGES, watch=True), Get(FEATURE, watch=True)
-        _, listed, features = await zookeeper.perform((Create(CONFIG_CHANGES), *reads))
+        _, listed, features = await perform_reads(zookeeper, (Create(CONFIG_CHANGES), *reads))
         self._take_features(features if isinstance(features, Znode) else None)
         names = sorted(listed.names) if isinstance(listed, ChildNames) else []
         before = {} if reads_all else self._announced
         new = [name for name in names if name not in before]
-        nodes = await zookeeper.perform([Get(_path(name)) for name in new])
+        nodes = await perform_reads(zookeeper, [Get(_path(name)) for name in new])
         read = {name: node for name, node in zip(new, nodes, strict=True) if isinstance(node, Znode)}
         entities = {**self._all(), **_entities(read)} if reads_all else _entities(read)
         for entity, values in (await self.store.read(filter(self._concerns, entities))).items():

@@ -67,9 +67,32 @@ class ZooKeeper(Protocol):
         """Wait for a session, and perform operations in it. Raises SessionLost."""
 
 
+async def perform_reads(zookeeper: ZooKeeper, operations: Sequence[Operation]) -> tuple[Result, ...]:
+    """Perform operations, and perform all again while ZooKeeper refuses one of the reads: the znode may exist.
+
+    Kafka's KafkaZkClient throws for every error of a read but NONODE. The caller limits how long this waits.
+
+    Raises SessionLost.
+    """
+    is_first = True
+    while True:
+        results = await zookeeper.perform(operations)
+        refused = [
+            operation.path
+            for operation, result in zip(operations, results, strict=True)
+            if isinstance(operation, Get | Children) and isinstance(result, Failure) and result is not Failure.NO_NODE
+        ]
+        if not refused:
+            return results
+        if is_first:
+            logger.warning("ZooKeeper refuses to read %s; the broker reads it again until it can", refused[0])
+        is_first = False
+        await trio.sleep(RETRY_PAUSE_S)
+
+
 @attrs.frozen
 class ConfigStore:
-    """Reads and changes settings. Both wait while ZooKeeper is missing; the caller limits how long."""
+    """Reads and changes settings. Both wait while ZooKeeper is missing or refuses reads; the caller limits how long."""
 
     zookeeper: ZooKeeper
 
@@ -92,7 +115,7 @@ class ConfigStore:
     async def _perform(self, operations: Sequence[Operation]) -> tuple[Result, ...]:
         while True:
             with contextlib.suppress(SessionLost):
-                return await self.zookeeper.perform(operations)
+                return await perform_reads(self.zookeeper, operations)
 
     async def topics(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
         """Return the settings of topics."""
@@ -120,7 +143,7 @@ class ConfigStore:
         path = config_path(*entity)
         # The epoch first: a controller that is elected after this read fails the check, and an earlier one is seen.
         reads = Get(CONTROLLER_EPOCH), Get(CONTROLLER), Get(path)
-        epoch, controller, node = await self.zookeeper.perform(reads)
+        epoch, controller, node = await perform_reads(self.zookeeper, reads)
         data = encode_config(change(_settings(entity, node)))
         if len(data) > MAX_ZNODE_BYTES:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, "The settings are larger than ZooKeeper accepts.")

@@ -243,3 +243,21 @@ async def test_settings_that_allow_unclean_leaders_are_reported() -> None:
         scene.announce(encode_config_change("brokers/7"))
         await scene.settled()
         assert scene.broker.paths == ["/config/topics/orders", "/config/brokers/7"]
+
+
+@pytest.mark.parametrize("refused", [CONFIG_CHANGES, f"{CONFIG_CHANGES}/config_change_0000000000", FEATURE])
+async def test_an_announcement_that_cannot_be_read_is_read_again(autojump_clock: MockClock, refused: str) -> None:
+    """``config_store.perform_reads``: "the znode may exist". The watch is lost with the refused read."""
+    scene = Scene()
+    scene.zookeeper.tree.put(FEATURE, encode_features(FinalizedFeatures(is_enabled=True)))
+    async with scene.running():
+        await scene.settled()
+        left = iter(range(3))
+        scene.zookeeper.tree.refuses = lambda read: read.path == refused and next(left, None) is not None
+        scene.put("topics", "orders", retention_ms="6")
+        scene.announce(encode_config_change("topics/orders"))
+        await trio.sleep(1)
+        assert await scene.settled() == [(ResourceType.TOPIC, "orders", {"retention.ms": "6"})]
+        scene.announce(encode_config_change("brokers/7"))  # the watch is set again
+        assert await scene.settled() == [(ResourceType.BROKER, "7", {})]
+        assert scene.broker.features_epoch == 1

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 import trio
 from trio.testing import MockClock
 
 from kraft.wire.errors import ErrorCode, KafkaError
-from kraft.zookeeper.config_store import ConfigStore
+from kraft.zookeeper.config_store import RETRY_PAUSE_S, ConfigStore
 from kraft.zookeeper.operations import Multi, Operation
 from kraft.zookeeper.znodes.cluster import config_path, encode_config
 from kraft.zookeeper.znodes.controllers import CONTROLLER, ControllerZnode, encode_controller
@@ -140,3 +140,52 @@ async def test_the_settings_of_many_entities_are_read_some_at_a_time() -> None:
     assert await ConfigStore(zookeeper).read(wanted) == {each: {} for each in wanted}
     assert sum(rounds) == len(wanted)
     assert max(rounds) <= 200
+
+
+def refuse(zookeeper: MemoryZooKeeper, path: str, times: int) -> None:
+    """The next reads of the znode fail."""
+    left = iter(range(times))
+    zookeeper.tree.refuses = lambda read: read.path == path and next(left, None) is not None
+
+
+async def test_settings_that_zookeeper_refuses_to_read_are_not_missing(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """KafkaZkClient.getEntityConfigs: "case Code.NONODE => new Properties(); case _ => throw". Without its settings a
+    compacted topic would be deleted by retention."""
+    zookeeper = MemoryZooKeeper()
+    zookeeper.tree.put(PATH, encode_config({"cleanup.policy": "compact"}))
+    refuse(zookeeper, PATH, times=3)
+    assert await ConfigStore(zookeeper).topics(["orders", "none"]) == {
+        "orders": {"cleanup.policy": "compact"},
+        "none": {},
+    }
+    assert trio.current_time() == pytest.approx(3 * RETRY_PAUSE_S)
+    assert [each.message for each in caplog.records] == [
+        f"ZooKeeper refuses to read {PATH}; the broker reads it again until it can"
+    ]
+    refuse(zookeeper, "/config/users", times=1)
+    zookeeper.tree.create_all(["/config/users/ann"])
+    assert await ConfigStore(zookeeper).names(["users"]) == [("ann",)]
+
+
+@pytest.mark.parametrize("validate_only", [False, True])
+async def test_a_change_is_not_decided_on_settings_that_cannot_be_read(
+    autojump_clock: MockClock, validate_only: bool
+) -> None:
+    """``perform_reads``: "the znode may exist". The caller limits the wait, as kraft.api.zookeeper_configs does."""
+    zookeeper, before = MemoryZooKeeper(), list[Mapping[str, str]]()
+    zookeeper.tree.put(PATH, encode_config({"flush.ms": "1"}))
+    refuse(zookeeper, PATH, times=2)
+
+    def decide(settings: Mapping[str, str]) -> Mapping[str, str]:
+        before.append(settings)
+        return {**settings, "retention.ms": "5"}
+
+    await ConfigStore(zookeeper).change(TOPIC, decide, validate_only=validate_only)
+    assert before == [{"flush.ms": "1"}]
+    refuse(zookeeper, PATH, times=1_000_000)
+    with trio.move_on_after(30) as limit:
+        await ConfigStore(zookeeper).change(TOPIC, decide, validate_only=validate_only)
+    assert limit.cancelled_caught
+    assert len(before) == 1
