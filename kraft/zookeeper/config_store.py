@@ -18,9 +18,6 @@ from typing import Protocol
 import attrs
 import trio
 
-from kraft.config.dynamic import check_dynamic_configs
-from kraft.config.setting import ConfigError
-from kraft.config.topic import TOPIC_CONFIGS
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.zookeeper.operations import (
     Check,
@@ -38,13 +35,13 @@ from kraft.zookeeper.operations import (
 )
 from kraft.zookeeper.session import SessionLost
 from kraft.zookeeper.znodes.cluster import (
-    BROKER_ENTITIES,
     CONFIG,
     TOPIC_ENTITIES,
     Entity,
     config_path,
     decode_config,
     encode_config,
+    usable_settings,
 )
 from kraft.zookeeper.znodes.controllers import CONTROLLER, CONTROLLER_EPOCH, decode_controller
 from kraft.zookeeper.znodes.fields import MAX_ZNODE_BYTES, MalformedZnode
@@ -187,19 +184,7 @@ def _settings(entity: Entity, node: Result) -> dict[str, str]:
 
 
 def _usable(entity: Entity, values: Settings) -> dict[str, str]:
-    """Return the settings without those that this broker cannot use, each of which gets a line.
-
-    Kafka's DynamicBrokerConfig.removeInvalidConfigs, for topics as well: one bad setting has no effect on the others.
-    """
-    used = {}
-    for name, text in values.items():
-        try:
-            if entity[0] == BROKER_ENTITIES:
-                check_dynamic_configs({name: text})
-            elif name in TOPIC_CONFIGS:
-                TOPIC_CONFIGS[name].parse(text)
-        except ConfigError as error:
-            logger.error("a setting in %s is ignored: %s", config_path(*entity), error)
-        else:
-            used[name] = text
+    used, ignored = usable_settings(entity, values)
+    for line in ignored:
+        logger.error("%s", line)
     return used

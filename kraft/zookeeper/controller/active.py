@@ -57,7 +57,7 @@ from kraft.zookeeper.operations import (
 )
 from kraft.zookeeper.znodes.admin import TopicPartition
 from kraft.zookeeper.znodes.controllers import CONTROLLER_EPOCH
-from kraft.zookeeper.znodes.fields import MalformedZnode
+from kraft.zookeeper.znodes.fields import MAX_INTEGER, MalformedZnode
 from kraft.zookeeper.znodes.topics import (
     EPOCH_DURING_DELETE,
     LEADER_DURING_DELETE,
@@ -247,7 +247,9 @@ class ActiveController:
             for partition in remaining:
                 state = self.cluster.states.get(partition)
                 chosen = None if state is None else choose(self.cluster, partition, state)
-                if chosen is not None:
+                if chosen is not None and chosen.leader_epoch > MAX_INTEGER:
+                    self.note(f"no leader epoch is left for {shown(partition)}; its state stays as it is")
+                elif chosen is not None:
                     wanted[partition] = attrs.evolve(chosen, controller_epoch=self.epoch)
             results = yield from self.write(
                 [Set(state_path(*each), encode_state(state), state.partition_epoch) for each, state in wanted.items()]

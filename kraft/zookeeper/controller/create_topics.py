@@ -32,7 +32,14 @@ from kraft.zookeeper.controller.effects import Steps
 from kraft.zookeeper.controller.placement import place
 from kraft.zookeeper.operations import Create, Failure, Set, Write, Znode
 from kraft.zookeeper.znodes.admin import delete_topic_path
-from kraft.zookeeper.znodes.cluster import DEFAULT_ENTITY, config_path, decode_config, encode_config
+from kraft.zookeeper.znodes.cluster import (
+    BROKER_ENTITIES,
+    DEFAULT_ENTITY,
+    config_path,
+    decode_config,
+    encode_config,
+    usable_settings,
+)
 from kraft.zookeeper.znodes.fields import MAX_ZNODE_BYTES, MalformedZnode
 from kraft.zookeeper.znodes.topics import TOPICS, ReplicaAssignment, TopicAssignment, encode_topic, topic_path
 
@@ -190,11 +197,15 @@ def _assignment(creation: _Creation, topic: CreatableTopic) -> Sequence[tuple[in
 
 
 def _cluster_wide(active: ActiveController) -> Steps[dict[str, str]]:
-    """The dynamic defaults of all brokers."""
-    path = config_path("brokers", DEFAULT_ENTITY)
+    """The dynamic defaults of all brokers, without those that a broker cannot use."""
+    entity = BROKER_ENTITIES, DEFAULT_ENTITY
+    path = config_path(*entity)
     (node,) = yield from active.read((path,))
     try:
-        return {} if node is None else decode_config(path, node.data)
+        used, ignored = usable_settings(entity, {} if node is None else decode_config(path, node.data))
     except MalformedZnode as error:
         active.note(f"{error}; it is ignored")
         return {}
+    for line in ignored:
+        active.note(line)
+    return used

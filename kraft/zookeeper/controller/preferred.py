@@ -116,6 +116,8 @@ def _is_elsewhere(active: ActiveController, partition: TopicPartition) -> bool:
     assignment, state = active.cluster.assignment(partition), active.cluster.states.get(partition)
     if assignment is None or state is None or partition[0] in active.cluster.deletions:
         return False
+    if not assignment.replicas:
+        return False  # A topic znode may have a partition without replicas.
     return state.leader != assignment.replicas[0]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import attrs
 
 from kraft.config.listeners import PLAINTEXT, PROTOCOLS, Endpoint
-from kraft.zookeeper.znodes.fields import MAX_DIGITS, Fields, MalformedZnode, decode_object, encode_json
+from kraft.zookeeper.znodes.fields import MAX_DIGITS, Fields, MalformedZnode, check_text, decode_object, encode_json
 
 BROKER_IDS = "/brokers/ids"
 FEATURES_VERSION = 5
@@ -71,11 +71,14 @@ def decode_broker(broker_id: int, data: bytes | None) -> BrokerRegistration:
         mapped = fields.object("listener_security_protocol_map")
         protocols = {name: mapped.text(name) for name in mapped.values}
     features = fields.object("features")
+    rack = fields.text("rack") if "rack" in fields else None
+    for each in (rack or "", *fields.texts("endpoints")):
+        check_text(fields.path, each)
     return BrokerRegistration(
         broker_id=broker_id,
         endpoints=tuple(_endpoint(fields.path, text, protocols) for text in fields.texts("endpoints")),
         timestamp_ms=fields.long_in_text("timestamp") if "timestamp" in fields else 0,
-        rack=fields.text("rack") if "rack" in fields else None,
+        rack=rack,
         features={name: _range(features.object(name)) for name in features.values},
         jmx_port=fields.integer("jmx_port"),
         version=version,

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 import attrs
 
+from kraft.config.dynamic import check_dynamic_configs
+from kraft.config.setting import ConfigError
+from kraft.config.topic import TOPIC_CONFIGS
 from kraft.zookeeper.znodes.admin import DELETE_TOPICS
 from kraft.zookeeper.znodes.brokers import BROKER_IDS
 from kraft.zookeeper.znodes.fields import MalformedZnode, decode_object, encode_json
@@ -95,6 +98,25 @@ def decode_config(path: str, data: bytes | None) -> dict[str, str]:
     """Raises MalformedZnode."""
     config = decode_object(path, data).object("config")
     return {name: config.text(name) for name in config.values}
+
+
+def usable_settings(entity: Entity, values: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the settings without those that a broker cannot use, and a line about each of the others.
+
+    Kafka's DynamicBrokerConfig.removeInvalidConfigs, for topics as well: one bad setting has no effect on the others.
+    """
+    used, ignored = {}, []
+    for name, text in values.items():
+        try:
+            if entity[0] == BROKER_ENTITIES:
+                check_dynamic_configs({name: text})
+            elif name in TOPIC_CONFIGS:
+                TOPIC_CONFIGS[name].parse(text)
+        except ConfigError as error:
+            ignored.append(f"a setting in {config_path(*entity)} is ignored: {error}")
+        else:
+            used[name] = text
+    return used, ignored
 
 
 def encode_features(features: FinalizedFeatures) -> bytes:

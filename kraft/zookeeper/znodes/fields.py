@@ -19,6 +19,8 @@ MAX_DIGITS = 20
 """No number of Kafka's has more, and ``int`` raises ValueError for 4,300."""
 MAX_ZNODE_BYTES = 1_000_000
 """ZooKeeper closes the connection after a request of more than 1 MiB (jute.maxbuffer), which has some overhead."""
+MAX_TEXT_BYTES = 2**15 - 1
+"""Kafka's requests have no longer strings."""
 
 
 class MalformedZnode(ValueError):
@@ -52,6 +54,12 @@ def decode_object(path: str, data: bytes | None) -> Fields:
     except (ValueError, RecursionError) as error:
         raise MalformedZnode(path, f"not JSON: {str(error)[:MAX_SHOWN]}") from None
     return Fields.of(path, "the data", values)
+
+
+def check_text(path: str, text: str) -> None:
+    """Raise MalformedZnode for a text that fits in no request."""
+    if len(text.encode()) > MAX_TEXT_BYTES:
+        raise MalformedZnode(path, f"{text:.{MAX_SHOWN}}… has more than {MAX_TEXT_BYTES} bytes")
 
 
 def _is_integer(value: Any) -> bool:

@@ -12,7 +12,7 @@ from uuid import UUID
 import attrs
 
 from kraft.wire.uuids import uuid_to_text
-from kraft.zookeeper.znodes.fields import MalformedZnode, decode_object, encode_json
+from kraft.zookeeper.znodes.fields import MalformedZnode, check_text, decode_object, encode_json
 
 TOPICS = "/brokers/topics"
 NO_LEADER = -1
@@ -102,6 +102,7 @@ def encode_topic(topic: TopicAssignment) -> bytes:
 
 def decode_topic(topic: str, data: bytes | None) -> TopicAssignment:
     """Read every version. Raises MalformedZnode."""
+    check_text(TOPICS, topic)
     fields = decode_object(topic_path(topic), data)
     partitions = fields.object("partitions")
     adding, removing = fields.object("adding_replicas"), fields.object("removing_replicas")

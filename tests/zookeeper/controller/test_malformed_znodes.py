@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from uuid import UUID
 
 import pytest
 
 from kraft.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kraft.messages.elect_leaders_request import ElectLeadersRequest
 from kraft.wire.codec import encode
 from kraft.zookeeper.operations import Create
 from kraft.zookeeper.znodes.admin import DELETE_TOPICS, PREFERRED_REPLICA_ELECTION, REASSIGN_PARTITIONS
 from kraft.zookeeper.znodes.brokers import broker_path
 from kraft.zookeeper.znodes.cluster import FEATURE, PRODUCER_ID_BLOCK, config_path
 from kraft.zookeeper.znodes.notifications import ISR_CHANGES, LOG_DIR_EVENTS
-from kraft.zookeeper.znodes.topics import state_path, topic_path
+from kraft.zookeeper.znodes.topics import ReplicaAssignment, TopicAssignment, encode_topic, state_path, topic_path
 from tests.support.legacy_cluster import LegacyClusterModel
 
 DATA = [
@@ -46,6 +49,13 @@ DATA = [
     b'{"version":1,"leader":1,"isr":[1],"leader_epoch":1,"controller_epoch":1,"leader_recovery_state":300}',
     b'{"version":2,"partitions":{"0":[1,50000000000]}}',
     b'{"version":2,"partitions":{"0":[]}}',
+    b'{"version":1,"leader":1,"isr":[1],"leader_epoch":2147483647,"controller_epoch":1}',
+    b'{"version":1,"leader":2,"isr":[1,2],"leader_epoch":2147483646,"controller_epoch":1}',
+    b'{"version":1,"config":{"log.retention.hours":"x","message.max.bytes":"x"}}',
+    b'{"version":5,"endpoints":["PLAINTEXT://h:9"],"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"},'
+    b'"jmx_port":-1,"rack":"%s"}' % (b"r" * 40_000),
+    b'{"version":5,"endpoints":["PLAINTEXT://%s:9"],"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"},'
+    b'"jmx_port":-1}' % (b"h" * 40_000),
     b'{"version":5,"endpoints":["PLAINTEXT"],"listener_security_protocol_map":{}}',
     b'{"version":5,"endpoints":["PLAINTEXT://h:99999"],"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"}}',
     b'{"version":1,"broker":"x","event":[]}',
@@ -75,7 +85,7 @@ PATHS = [
 def test_no_data_ends_the_controller(path: str) -> None:
     """It takes in another topic afterwards, and so does the next controller, which reads everything anew."""
     for data in DATA:
-        cluster = LegacyClusterModel(3)
+        cluster = LegacyClusterModel(3, static_values={"log.retention.ms": "1000"})
         cluster.start(1, 2)
         cluster.create_topic("t", (2, 1))
         cluster.tree.put(path, data)
@@ -93,6 +103,9 @@ def goes_on(cluster: LegacyClusterModel, topic: str, leader: int, data: bytes) -
     cluster.request(
         CreatePartitionsRequest(topics=[CreatePartitionsTopic("t", 2), CreatePartitionsTopic("other", 2)]), 3
     )
+    cluster.request(ElectLeadersRequest(topic_partitions=None), 2)
+    created = CreatableTopic(name=f"{topic}-created", num_partitions=1, replication_factor=1)
+    assert cluster.request(CreateTopicsRequest(topics=[created]), 7).topics[0].error_code == 0, data
     for broker in cluster.brokers.values():
         for request in broker.received:
             encode(request.message, request.version)
@@ -104,6 +117,17 @@ def test_an_id_beyond_32_bits_is_no_broker() -> None:
     cluster.start(1, 2)
     cluster.tree.put(broker_path(50_000_000_000), cluster.tree.data(broker_path(2)))
     cluster.settle()
+    goes_on(cluster, "first", 1, b"")
+
+
+def test_a_topic_whose_name_fits_in_no_request_is_ignored() -> None:
+    """``kraft.zookeeper.znodes.fields.MAX_TEXT_BYTES``: Kafka's requests have no longer strings."""
+    cluster = LegacyClusterModel(2)
+    cluster.start(1, 2)
+    long = "t" * 40_000
+    cluster.tree.put(topic_path(long), encode_topic(TopicAssignment(UUID(int=7), {0: ReplicaAssignment((1, 2))})))
+    cluster.settle()
+    assert cluster.notes[0].endswith("has more than 32767 bytes; the topic is ignored")
     goes_on(cluster, "first", 1, b"")
 
 
