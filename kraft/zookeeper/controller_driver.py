@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import attrs
 import trio
 
+from kraft.messages.registry import response_class
 from kraft.metrics import Registry
 from kraft.rpc.client import Connection, open_connection
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -44,7 +45,7 @@ logger = logging.getLogger("kraft.zookeeper")
 INBOX_EVENTS = 100
 RETRY_BACKOFF_S = 0.1
 REPEAT_PAUSE_S = 1.0
-"""Not a Kafka setting. The pause before a decision that ZooKeeper hindered is repeated."""
+"""Not a Kafka setting. The pause before a decision that failed is repeated, or before another election."""
 REQUEST_TIMEOUT_S = 30.0
 """controller.socket.timeout.ms"""
 
@@ -104,7 +105,8 @@ class LegacyControllerDriver:
     async def run(self, opened: ZnodeOperations) -> None:
         """Drive the core in a session in which the broker is registered; return when the session is over.
 
-        Error handling: no error of a broker is raised here; its request is sent again.
+        Error handling: no error of a broker is raised here; its request is sent again. A request that cannot be encoded
+        is logged and counts as one that the broker refused. A decision that fails is logged, as the core says.
         """
         assert self._events is None, "one session at a time"
         self._events, inbox = trio.open_memory_channel[_Queued](INBOX_EVENTS)
@@ -168,6 +170,9 @@ class LegacyControllerDriver:
         effects = self.core.step(self._world.clock.now_s(), queued.event)
         while True:
             self._perform(effects, nursery)
+            if effects.failure is not None:
+                what = "controller: the decision on %.300r failed"
+                logger.error(what, queued.event, exc_info=effects.failure)
             unclean += effects.unclean_elections
             if effects.operations is None:
                 metrics.event_done(metrics.clock() - began_s, unclean)
@@ -266,6 +271,12 @@ class LegacyControllerDriver:
                         except (OSError, trio.TooSlowError, KafkaError) as error:
                             logger.debug("broker %d: %s", request.broker_id, error)
                             await trio.sleep(RETRY_BACKOFF_S)
+                        except Exception:  # It cannot be encoded, and could not at the next attempt.
+                            api = type(request.message)
+                            logger.exception("controller: %s to broker %d is dropped", api.__name__, request.broker_id)
+                            refusal: Any = response_class(api.API_KEY)
+                            response = refusal(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+                            break
                     responded = BrokerResponded(request.broker_id, request.number, response)
                     await events.send(self._queued(responded))
         finally:

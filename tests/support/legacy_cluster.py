@@ -74,6 +74,8 @@ class LegacyClusterModel:
         self.notes: list[str] = []
         self.roles: list[RoleChanged] = []
         self.unclean_elections = 0
+        self.tolerates_failures = False
+        """Unless it is set, an error of a decision that nobody foresaw is raised."""
         self.repeated: list[tuple[LegacyBroker, LegacyEvent]] = []
         """The events that come again after a pause, with the brokers that asked for it."""
         self.operations: list[Operation] = []
@@ -145,6 +147,8 @@ class LegacyClusterModel:
         self.roles += effects.roles
         self.unclean_elections += effects.unclean_elections
         self.responses.update(effects.responses)
+        if effects.failure is not None and not self.tolerates_failures:
+            raise effects.failure
         self.repeated += [(sender, each) for each in effects.repeated]
         for request in effects.requests:
             receiver = self.brokers[request.broker_id]

@@ -16,10 +16,12 @@ import trio.testing
 
 from kraft.config.listeners import Endpoint
 from kraft.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
 from kraft.messages.leader_and_isr_response import LeaderAndIsrResponse
 from kraft.messages.registry import ApiKey
 from kraft.messages.update_metadata_response import UpdateMetadataResponse
 from kraft.metrics import Gauge, Histogram, Registry
+from kraft.rpc import client
 from kraft.rpc.channel import CLOSE, Parked, Reply, Request
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
@@ -27,6 +29,7 @@ from kraft.rpc.server import Service, serve
 from kraft.simulation.virtual_network import VirtualNetwork, at_once
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.trace import Trace, TraceEvent
+from kraft.zookeeper.controller import core
 from kraft.zookeeper.controller.active import LegacyControllerConfig
 from kraft.zookeeper.controller.core import LegacyController
 from kraft.zookeeper.controller_driver import INBOX_EVENTS, REPEAT_PAUSE_S, REQUEST_TIMEOUT_S, LegacyControllerDriver
@@ -84,8 +87,8 @@ class Scene:
         self.tree.create_all(PERSISTENT_PATHS)
         trace = Trace()
         trace.subscribe(TraceEvent, self.heard.append)
-        core = LegacyController(CONFIG, uuid.uuid4, random.Random(1))
-        self.driver = LegacyControllerDriver(self.network.world("controller", at_once), core, trace, self.registry)
+        legacy = LegacyController(CONFIG, uuid.uuid4, random.Random(1))
+        self.driver = LegacyControllerDriver(self.network.world("controller", at_once), legacy, trace, self.registry)
 
     async def code(self) -> int:
         """The error code of the controller's response."""
@@ -352,3 +355,50 @@ async def test_a_decision_that_zookeeper_hinders_is_repeated_after_a_pause(autoj
         await trio.sleep(3.5 * REPEAT_PAUSE_S)
         assert scene.driver.core.active.cluster.brokers == {}
     assert [each - began_s for each in refused_at] == pytest.approx([0, 0, REPEAT_PAUSE_S, 2 * REPEAT_PAUSE_S])
+
+
+async def test_a_decision_that_fails_is_logged_and_the_driver_runs_on(
+    autojump_clock: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """KafkaController.process: "case e: Throwable => error("Error processing event")". The broker lives on."""
+    scene, broker = Scene(), ScriptedBroker()
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    async with leading(scene, broker):
+        await trio.sleep(1)
+        with monkeypatch.context() as patch:
+            patch.setattr(core, "brokers_changed", fail)
+            await scene.driver.changed(ZnodeChanged(BROKER_IDS))
+            await trio.testing.wait_all_tasks_blocked()
+        assert await scene.code() == ErrorCode.NOT_CONTROLLER
+        await trio.sleep(2 * REPEAT_PAUSE_S)
+        assert await scene.code() == ErrorCode.BROKER_ID_NOT_REGISTERED
+    (failed,) = (each for each in caplog.records if each.exc_info)
+    assert failed.message == "controller: the decision on ZnodeChanged(path='/brokers/ids') failed"
+    assert broker.kinds() == [*FIRST, *((api, 2) for api, _ in FIRST)]
+
+
+async def test_a_request_that_cannot_be_encoded_is_dropped_and_the_next_one_sent(
+    autojump_clock: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """RequestSendThread.doWork catches every Throwable. Kafka sends the request again for ever, and nothing else."""
+    scene, broker = Scene(), ScriptedBroker()
+    encode = client.encode_in_steps
+
+    def encode_others(message: Any, *arguments: Any) -> Any:
+        if isinstance(message, LeaderAndIsrRequest):
+            raise ValueError("a string of 40000 bytes; at most 32767 can be sent")
+        return encode(message, *arguments)
+
+    monkeypatch.setattr(client, "encode_in_steps", encode_others)
+    async with leading(scene, broker):
+        await trio.sleep(1)
+        assert scene.driver.core.active is not None
+    assert broker.kinds() == [FIRST[0], FIRST[2]]
+    lines = [each.message for each in caplog.records if "dropped" in each.message or "refused" in each.message]
+    assert lines == [
+        "controller: LeaderAndIsrRequest to broker 7 is dropped",
+        "controller: broker 7 refused a LeaderAndIsr: UNKNOWN_SERVER_ERROR",
+    ]

@@ -4,6 +4,7 @@ A decision may need several rounds of operations on ZooKeeper. The core takes no
 decisions are serial, as in Kafka's ControllerEventManager. An expired session or a newer controller ends a decision at
 once: this broker resigns, and writes nothing more in that epoch. A read that ZooKeeper refuses ends a decision, too. It
 is repeated after a pause. If it had changed something by then, the broker resigns, and reads everything anew after it.
+So it does after an error that nobody foresaw. Kafka's KafkaController.process logs such an error and lives on.
 """
 
 from __future__ import annotations
@@ -116,6 +117,10 @@ class LegacyController:
             is_repeated = not isinstance(self._event, ApiRequest)
             self._effects.notes.append(f"{error}; the {'decision is repeated' if is_repeated else 'request fails'}")
             self._abandon()
+        except Exception as failure:
+            self._effects.failure = failure
+            self._has_changed |= not isinstance(self._event, ApiRequest)  # A request changes nothing before it writes.
+            self._abandon()
 
     def _abandon(self) -> None:
         """End a decision that has failed. Resign if memory may contradict ZooKeeper now."""
@@ -185,7 +190,9 @@ class LegacyController:
         try:
             if self.active is not None:
                 response = yield from handler.decide(self.active, message, version)
-        except ReadRefused:
+        except ControllerMoved:
+            raise
+        except Exception:
             response = handler.error(message, version, ErrorCode.UNKNOWN_SERVER_ERROR)
             raise
         finally:

@@ -101,7 +101,8 @@ class LegacyEffects:
 
     Unless ``operations`` is None, the next event is OperationsPerformed with their results, or SessionExpired. It is
     empty at a pause in a long decision: other tasks run before it continues. Requests and responses follow from earlier
-    operations, which have succeeded. The events in ``repeated`` come again after a pause: ZooKeeper refused a read.
+    operations, which have succeeded. The events in ``repeated`` come again after a pause: ZooKeeper refused a read, or
+    the decision ended with ``failure``, an error that nobody foresaw.
     """
 
     roles: list[RoleChanged] = attrs.Factory(list)
@@ -112,6 +113,7 @@ class LegacyEffects:
     unclean_elections: int = 0
     operations: tuple[Operation, ...] | None = None
     deadline: float = math.inf
+    failure: Exception | None = None
 
 
 T = TypeVar("T")
