@@ -43,10 +43,16 @@ def read_topics(active: ActiveController) -> Steps[list[str]]:
 
 
 def topic_changed(active: ActiveController, topic: str) -> Steps[None]:
-    """Take in the partitions that were added to a topic. Replicas change only through reassignments."""
+    """Take in the partitions that were added to a topic. Replicas change only through reassignments.
+
+    A topic that is not known is taken in as a new one: it was malformed, or its id could not be written at once.
+    """
     known = active.cluster.topics.get(topic)
     if known is None:
-        return  # It was deleted, and a watch of its path would never fire.
+        (node,) = yield from active.read((topic_path(topic),))  # A watch of a topic that was deleted would never fire.
+        if node is not None:
+            yield from topics_changed(active)
+        return
     (node,) = yield from active.read((topic_path(topic),), watch=True)
     if node is None:
         return  # The list of topics changes too.

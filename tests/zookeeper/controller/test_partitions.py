@@ -274,6 +274,46 @@ def test_a_malformed_topic_stops_no_other() -> None:
     assert any("/brokers/topics/bad" in note and "the topic is ignored" in note for note in cluster.notes)
 
 
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_a_topic_whose_id_another_write_hindered_is_taken_in(monkeypatch: pytest.MonkeyPatch, is_lost: bool) -> None:
+    """KafkaZkClient.setTopicIds writes with MatchAnyVersion, and the controller keeps every topic. Here the write fails
+    if its response was lost, so that the session repeated it, or if another process wrote at the same time."""
+    cluster = running()
+    cluster.create_topic("t", (2, 3))
+    cluster.tree.put(topic_path("t"), encode_topic(TopicAssignment(None, {0: ReplicaAssignment((2, 3))})))
+    cluster.settle()
+    perform, times = ZnodeTree.perform, iter((True,))
+
+    def hinder(tree: ZnodeTree, session: object, operation: Operation) -> Result:
+        is_id = isinstance(operation, Multi) and isinstance(operation.writes[-1], Set)
+        if is_id and operation.writes[-1].path == topic_path("t") and next(times, False):
+            perform(tree, session, operation) if is_lost else tree.put(topic_path("t"), tree.data(topic_path("t")))
+        return perform(tree, session, operation)
+
+    monkeypatch.setattr(ZnodeTree, "perform", hinder)
+    cluster.stop(1)
+    assert cluster.notes == ["cannot write the id of t: the znode has another version"]
+    written = decode_topic("t", cluster.tree.data(topic_path("t")))
+    active = cluster.controller.core.active
+    assert active is not None
+    assert active.cluster.topics["t"].topic_id == written.topic_id
+    cluster.stop(2)
+    assert (cluster.state("t").leader, cluster.state("t").isr) == (3, (3,))
+
+
+def test_a_malformed_topic_that_is_repaired_gets_leaders() -> None:
+    """``topic_changed``: "A topic that is not known is taken in as a new one"."""
+    cluster = running()
+    cluster.tree.put(topic_path("t"), b"{")
+    cluster.settle()
+    cluster.tree.put(topic_path("t"), encode_topic(TopicAssignment(UUID(int=7), {0: ReplicaAssignment((2, 1))})))
+    cluster.settle()
+    assert cluster.state("t").leader == 2
+    before = cluster.tree.watches()
+    cluster.step(cluster.controller, ZnodeChanged(topic_path("deleted")))
+    assert cluster.tree.watches() == before
+
+
 def test_a_state_that_another_process_changed_is_read_and_decided_again() -> None:
     """ZkPartitionStateMachine.doElectLeaderForPartitions: "Version conflicts can occur if the partition leader updated
     partition state while the controller attempted to"."""
