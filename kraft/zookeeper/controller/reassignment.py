@@ -67,6 +67,7 @@ def reassign_partitions(active: ActiveController) -> Steps[None]:
             open_targets[partition] = target
     if open_targets != targets or not targets:
         yield from _keep(active, node, open_targets)
+    yield from resume_deletions(active)
 
 
 def alter_reassignments(
@@ -89,6 +90,7 @@ def alter_reassignments(
             yield from _reassign(active, partition, target)
         except KafkaError as error:
             refused[partition] = error.anew()
+    yield from resume_deletions(active)  # A deletion waits for the end of reassignments.
     topics: dict[str, ReassignableTopicResponse] = {}
     for name, index in wanted:
         failure = refused.get((name, index))

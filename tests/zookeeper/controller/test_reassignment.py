@@ -184,12 +184,32 @@ def test_bad_targets_are_refused() -> None:
 
 
 def test_a_topic_is_not_deleted_while_it_is_reassigned() -> None:
-    """TopicDeletionManager 3.2: "partition reassignment for partitions of that topic is in progress"."""
+    """TopicDeletionManager 3.2: "partition reassignment for partitions of that topic is in progress". A cancellation
+    ends that. No replica responds to it here, because the only one that it stops is down."""
     cluster = running()
-    reassign(cluster, [3, 4])
+    reassign(cluster, [1, 3])
+    cluster.stop(3)
     cluster.tree.create_all(["/admin/delete_topics/t"])
     cluster.settle()
     assert topic_path("t") in cluster.tree.znodes
+    assert reassign(cluster, None) == ErrorCode.NONE
+    assert topic_path("t") not in cluster.tree.znodes
+
+
+def test_a_topic_is_deleted_when_a_tool_brings_its_reassignment_to_an_end() -> None:
+    """TopicDeletionManager.resumeDeletionForTopics, as at the end of KafkaController.onPartitionReassignment."""
+    cluster = running()
+    reassign(cluster, [1, 3])
+    cluster.stop(2)
+    cluster.tree.create_all(["/admin/delete_topics/t"])
+    cluster.settle()
+    assert topic_path("t") in cluster.tree.znodes
+    active = cluster.controller.core.active
+    assert active is not None
+    active.cluster.states["t", 0] = attrs.evolve(cluster.state("t"), isr=(1, 3))
+    cluster.tree.perform(None, Create(REASSIGN_PARTITIONS, encode_reassignment({("t", 0): (1, 3)})))
+    cluster.settle()
+    assert topic_path("t") not in cluster.tree.znodes
 
 
 @pytest.mark.parametrize("wanted", [[4, 1], None])
