@@ -117,21 +117,23 @@ def _created(active: ActiveController, partition: TopicPartition, state: Partiti
 
 
 def _unclean_topics(active: ActiveController, partitions: Iterable[TopicPartition]) -> Steps[set[str]]:
-    """The topics that allow an unclean leader, of the partitions whose in-sync replicas are all offline.
+    """The topics that allow an unclean leader, of the partitions whose in-sync replicas are all offline."""
+    needed = []
+    for partition in partitions:
+        isr = active.cluster.states[partition].isr
+        if not any(each in isr for each in active.cluster.online(partition)):
+            needed.append(partition[0])
+        if active.spent():
+            yield PAUSE
+    return (yield from allowing_unclean(active, list(dict.fromkeys(needed)))) if needed else set()
+
+
+def allowing_unclean(active: ActiveController, topics: Sequence[str]) -> Steps[set[str]]:
+    """The topics that allow an unclean leader.
 
     Settings that ZooKeeper refuses to read allow none, as in KafkaZkClient.getLogConfigs. They are read again after a
     pause.
     """
-    needed = []
-    for partition in partitions:
-        isr = active.cluster.states[partition].isr
-        if not any(active.cluster.is_online(each, partition) for each in isr):
-            needed.append(partition[0])
-        if active.spent():
-            yield PAUSE
-    if not needed:
-        return set()
-    topics = list(dict.fromkeys(needed))
     brokers = DEFAULT_ENTITY, str(active.config.broker_id)
     paths = [config_path(BROKER_ENTITIES, each) for each in brokers]
     paths += [config_path(TOPIC_ENTITIES, each) for each in topics]

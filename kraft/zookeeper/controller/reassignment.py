@@ -26,7 +26,7 @@ from kraft.zookeeper.controller import elections
 from kraft.zookeeper.controller.active import MAX_ATTEMPTS, ActiveController, shown
 from kraft.zookeeper.controller.deletion import resume_deletions
 from kraft.zookeeper.controller.effects import PAUSE, Steps
-from kraft.zookeeper.controller.partitions import elect
+from kraft.zookeeper.controller.partitions import allowing_unclean, bring_online, elect
 from kraft.zookeeper.controller.topics import fits, topic_changed, write_topic
 from kraft.zookeeper.operations import Delete, Set, Znode
 from kraft.zookeeper.znodes.admin import REASSIGN_PARTITIONS, TopicPartition, decode_reassignment, encode_reassignment
@@ -58,6 +58,7 @@ def reassign_partitions(active: ActiveController) -> Steps[None]:
         try:
             if assignment is None or assignment.reassigned_to(target) != assignment:
                 _check_target(active, partition, target)
+            yield from _check_in_sync(active, partition, target)
             yield from _reassign(active, partition, target)
         except KafkaError as error:
             active.note(f"{shown(partition)} is not reassigned to {target}: {error.message}")
@@ -81,7 +82,9 @@ def alter_reassignments(
     refused: dict[TopicPartition, KafkaError] = {}
     for partition, replicas in wanted.items():
         try:
-            targets[partition] = _target(active, partition, replicas)
+            target = _target(active, partition, replicas)
+            yield from _check_in_sync(active, partition, target)
+            targets[partition] = target
         except KafkaError as error:
             refused[partition] = error.anew()
     yield from _remove(active, targets)
@@ -198,6 +201,25 @@ def _check_target(active: ActiveController, partition: TopicPartition, target: t
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
 
 
+def _check_in_sync(active: ActiveController, partition: TopicPartition, target: tuple[int, ...]) -> Steps[None]:
+    """Refuse to delete all replicas that are in sync, unless the topic allows unclean leaders. Raises KafkaError.
+
+    A cancellation, or another target, deletes the replicas that only the former target added. KRaft's
+    ReplicationControlManager.cancelPartitionReassignment refuses the same. Kafka's KafkaController loses the records.
+    """
+    assignment, state = active.cluster.assignment(partition), active.cluster.states.get(partition)
+    if assignment is None or state is None:
+        return
+    in_sync = set(state.isr) & set(assignment.replicas)
+    if not in_sync or in_sync & set(assignment.reassigned_to(target).replicas):
+        return
+    if not (yield from allowing_unclean(active, partition[:1])):
+        _refuse(
+            f"Unable to revert partition assignment for {partition[0]}:{partition[1]} because it would require an "
+            "unclean leader election."
+        )
+
+
 def _refuse(message: str) -> None:
     raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
@@ -215,6 +237,8 @@ def _reassign(active: ActiveController, partition: TopicPartition, target: tuple
         yield from _complete(active, partition, wanted)
     elif wanted != current:
         yield from _send_assignment(active, partition, wanted)
+    if not active.cluster.is_led(partition):
+        yield from bring_online(active, partition[:1])  # An unclean leader, if all replicas in sync were stopped.
 
 
 def _written(

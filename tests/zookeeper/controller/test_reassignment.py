@@ -23,7 +23,9 @@ from kraft.zookeeper.controller.core import LegacyController
 from kraft.zookeeper.controller.effects import PAUSE, ApiRequest, LegacyEffects, LegacyEvent, OperationsPerformed
 from kraft.zookeeper.operations import ANY_VERSION, Create, Multi, Set
 from kraft.zookeeper.znodes.admin import REASSIGN_PARTITIONS, decode_reassignment, encode_reassignment
+from kraft.zookeeper.znodes.cluster import config_path, encode_config
 from kraft.zookeeper.znodes.topics import (
+    RECOVERING,
     ReplicaAssignment,
     TopicAssignment,
     decode_topic,
@@ -131,16 +133,54 @@ def test_another_replica_leads_if_the_leader_was_added_and_is_stopped(target: li
     assert (state.leader, state.leader_epoch) == (1, cluster.state("t").leader_epoch)
 
 
-def test_a_cancelled_reassignment_without_a_replica_in_sync_has_no_leader() -> None:
-    """ReassignPartitionLeaderElectionStrategy: a live replica of the ISR leads, or none."""
+def only_3_in_sync() -> LegacyClusterModel:
+    """The partition was on brokers 1 and 2, which are down, and is on its way to 3 and 4."""
     cluster = running()
     reassign(cluster, [3, 4])
     propose(cluster, 1, 2, 3)
     cluster.stop(1)
     cluster.stop(2)
     assert (cluster.state("t").leader, cluster.state("t").isr) == (3, (3,))
+    return cluster
+
+
+@pytest.mark.parametrize("target", [None, [1, 2], [1, 4], [4]])
+def test_the_only_replica_in_sync_is_not_deleted(target: list[int] | None) -> None:
+    """ReplicationControlManager.cancelPartitionReassignment of KRaft: "it would require an unclean leader election".
+    The same holds for another target without that replica."""
+    cluster = only_3_in_sync()
+    cluster.start(1)
+    before = assigned(cluster), cluster.state("t")
+    named = [ReassignableTopic(name="t", partitions=[ReassignablePartition(partition_index=0, replicas=target)])]
+    response = cluster.request(AlterPartitionReassignmentsRequest(topics=named), 0).responses[0].partitions[0]
+    assert response.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert response.error_message == (
+        "Unable to revert partition assignment for t:0 because it would require an unclean leader election."
+    )
+    assert (assigned(cluster), cluster.state("t")) == before
+    assert not any(isinstance(each.message, StopReplicaRequest) for each in cluster.brokers[3].received)
+
+
+def test_the_only_replica_in_sync_is_not_deleted_for_a_tool() -> None:
+    """``_check_in_sync``, for a target in /admin/reassign_partitions."""
+    cluster = only_3_in_sync()
+    cluster.start(1)
+    before = assigned(cluster), cluster.state("t")
+    cluster.tree.perform(None, Create(REASSIGN_PARTITIONS, encode_reassignment({("t", 0): (1, 4)})))
+    cluster.settle()
+    assert (assigned(cluster), cluster.state("t")) == before
+    assert "it would require an unclean leader election" in cluster.notes[-1]
+    assert REASSIGN_PARTITIONS not in cluster.tree.znodes
+
+
+def test_a_topic_that_allows_unclean_leaders_may_lose_its_only_replica_in_sync() -> None:
+    """KRaft's PartitionReassignmentRevert.unclean: another replica leads, alone in the ISR."""
+    cluster = only_3_in_sync()
+    cluster.start(1)
+    cluster.tree.put(config_path("topics", "t"), encode_config({"unclean.leader.election.enable": "true"}))
     assert reassign(cluster, None) == ErrorCode.NONE
-    assert cluster.state("t").leader == -1
+    assert (cluster.state("t").leader, cluster.state("t").isr, cluster.unclean_elections) == (1, (1,), 1)
+    assert cluster.state("t").recovery_state == RECOVERING
 
 
 def test_a_tool_reassigns_by_a_znode_which_stays_until_the_end() -> None:
