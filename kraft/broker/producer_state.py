@@ -71,7 +71,7 @@ class ProducerEntry:
     seen_ms: int = attrs.field(default=attrs.Factory(lambda self: self.last_timestamp_ms, takes_self=True), eq=False)
     """When this broker appended the last batch, which may have old records: expirations count from here. Not part of a
     snapshot. After a marker, a truncation or a start it is ``last_timestamp_ms``, from which Kafka always counts, or
-    the present time if that is earlier.
+    the present time if that is earlier, or if there is no timestamp.
     """
     batches: deque[BatchMetadata] = attrs.field(factory=lambda: deque(maxlen=RETAINED_BATCHES))
 
@@ -293,11 +293,11 @@ class ProducerStates:
     ) -> CompletedTransaction | None:
         """Record a batch that is already in the log. ``marker`` is that of a control batch, if it has one.
 
-        The producer was seen at the max timestamp of the batch, or now if that timestamp lies in the future.
+        The producer was seen at the max timestamp of the batch, or now if there is none or it lies in the future.
         """
         if header.producer_id == NO_PRODUCER_ID:
             return None
-        seen_ms = min(header.max_timestamp, now_ms)
+        seen_ms = _seen_ms(header.max_timestamp, now_ms)
         if marker is not None:
             return self.append_marker(header, marker, seen_ms)
         if not header.is_control:
@@ -309,7 +309,7 @@ class ProducerStates:
         for ever.
         """
         for entry in self._entries.values():
-            entry.seen_ms = min(entry.last_timestamp_ms, now_ms)
+            entry.seen_ms = _seen_ms(entry.last_timestamp_ms, now_ms)
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Remove producers idle for ``producer.id.expiration.ms``, unless in a transaction. Return how many."""
@@ -363,6 +363,13 @@ class ProducerStates:
                 f" the earlier sequence {lowest.sequence} is not appended yet"
             )
             raise KafkaError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message)
+
+
+def _seen_ms(timestamp_ms: int, now_ms: int) -> int:
+    """Return when the producer of a batch in the log was seen. Now, if the batch has no timestamp: earlier versions of
+    the cleaner wrote none into the emptied batch of an active producer.
+    """
+    return min(timestamp_ms, now_ms) if timestamp_ms >= 0 else now_ms
 
 
 def _check_epoch(entry: ProducerEntry, producer_epoch: int) -> None:

@@ -73,10 +73,13 @@ def encode_batch(
     transactional: bool = False,
     timestamp_type: TimestampType = TimestampType.CREATE_TIME,
     delete_horizon_ms: int | None = None,
+    empty_max_timestamp: int = NO_TIMESTAMP,
 ) -> bytes:
     """Encode one batch. Offsets of the records must ascend from ``base_offset``; compaction may leave gaps.
 
     ``last_offset`` keeps the end of a batch whose last records compaction removed. A batch may be empty if it is given.
+    The max timestamp is that of the records, or ``empty_max_timestamp`` without records.
+
     Raises ValueError for offsets out of order.
     """
     records = list(records)
@@ -100,7 +103,7 @@ def encode_batch(
         attributes,
         last_offset - base_offset,
         base_timestamp,
-        max([record.timestamp for record in records], default=NO_TIMESTAMP),
+        max([record.timestamp for record in records], default=empty_max_timestamp),
         producer_id,
         producer_epoch,
         base_sequence,

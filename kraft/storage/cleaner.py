@@ -24,6 +24,7 @@ from kraft.broker.producer_state import ProducerStates
 from kraft.config.setting import LONG_MAX
 from kraft.config.topic import LogConfig
 from kraft.records.batch import NO_PRODUCER_ID, BatchHeader, CorruptBatch
+from kraft.records.compression import Compression
 from kraft.records.control import EndTransactionMarker
 from kraft.records.record import Record, encode_batch, read_records
 from kraft.storage.cleaned_transactions import PassedTransactions
@@ -200,7 +201,8 @@ class Cleaning:
                 continue
             if len(kept) < len(records) or horizon_ms != header.delete_horizon_ms:
                 data = _rewrite(header, kept, horizon_ms)
-                header = header._replace(max_timestamp=max((each.timestamp for each in kept), default=-1))
+                max_timestamp = max((record.timestamp for record in kept), default=header.max_timestamp)
+                header = header._replace(max_timestamp=max_timestamp)
             new.append(data, [AppendedBatch(0, header.last_offset, header.max_timestamp)])
 
     def _is_last_of_producer(self, header: BatchHeader) -> bool:
@@ -275,12 +277,16 @@ def _is_kept(record: Record, header: BatchHeader, offsets: dict[bytes, int], end
 
 
 def _rewrite(header: BatchHeader, kept: list[Record], horizon_ms: int | None) -> bytes:
-    """Return the same batch with these records only."""
+    """Return the same batch with these records only.
+
+    An empty one keeps its max timestamp, from which the expiration of its producer counts after a replay. It has no
+    codec and no delete horizon (``DefaultRecordBatch.writeEmptyHeader``).
+    """
     return encode_batch(
         kept,
         base_offset=header.base_offset,
         last_offset=header.last_offset,
-        compression=header.compression,
+        compression=header.compression if kept else Compression.NONE,
         leader_epoch=header.leader_epoch,
         producer_id=header.producer_id,
         producer_epoch=header.producer_epoch,
@@ -288,7 +294,8 @@ def _rewrite(header: BatchHeader, kept: list[Record], horizon_ms: int | None) ->
         control=header.is_control,
         transactional=header.is_transactional,
         timestamp_type=header.timestamp_type,
-        delete_horizon_ms=horizon_ms,
+        delete_horizon_ms=horizon_ms if kept else None,
+        empty_max_timestamp=header.max_timestamp,
     )
 
 

@@ -267,6 +267,18 @@ def test_old_records_keep_their_producer() -> None:
     assert (states.expire(1000 + EXPIRATION_MS, EXPIRATION_MS), len(states)) == (2, 0)
 
 
+def test_a_batch_without_a_timestamp_keeps_its_producer_from_now_on() -> None:
+    """``_seen_ms``: earlier versions of the cleaner wrote no timestamp into an emptied batch."""
+    states = ProducerStates()
+    states.replay(batch(0, timestamp=-1), now_ms=1000)
+    started = ProducerStates(decode_snapshot(encode_snapshot(states.entries())))
+    started.recovered(now_ms=2000)
+    for each, seen_ms in ((states, 1000), (started, 2000)):
+        assert [entry.last_timestamp_ms for entry in each.entries()] == [-1]
+        assert each.expire(seen_ms + EXPIRATION_MS - 1, EXPIRATION_MS) == 0
+        assert each.expire(seen_ms + EXPIRATION_MS, EXPIRATION_MS) == 1
+
+
 @attrs.define
 class Sent:
     """A batch in the model."""

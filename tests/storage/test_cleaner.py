@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kraft.config.topic import LogConfig
-from kraft.records.batch import iter_headers
+from kraft.records.batch import HEADER_SIZE, iter_headers
 from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch
 from kraft.simulation.virtual_time import in_this_thread
@@ -22,7 +22,7 @@ from kraft.storage.directory import LastStop
 from kraft.storage.log import Log, remove_files
 from kraft.storage.opening import RECORDS_PER_SLICE
 from kraft.storage.scan import walk
-from tests.storage.logs import NAME, append, batch, batches, config, open_log
+from tests.storage.logs import EVERYTHING, NAME, append, batch, batches, config, content, open_log
 
 Pair = tuple[bytes | None, bytes | None]
 
@@ -138,6 +138,33 @@ def test_the_last_batch_of_a_producer_stays_empty(tmp_path: Path) -> None:
     assert [(header.base_offset, header.producer_id, header.count) for header in headers] == [(1, 7, 0), (2, -1, 1)]
     assert headers[0].last_sequence == 1
     log.close()
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+def test_an_emptied_batch_keeps_its_max_timestamp(tmp_path: Path, transactional: bool) -> None:
+    """``MemoryRecords.filterTo`` gives ``batch.maxTimestamp`` to ``DefaultRecordBatch.writeEmptyHeader``. Otherwise a
+    replica that copies the batch removes its producer after a start, and appends a retry of it again.
+    """
+    log = open_log(tmp_path, _settings())
+    producer = {"producer_id": 7, "producer_epoch": 1, "base_sequence": 0, "transactional": transactional}
+    records = [Record(0, 1500, b"k", None), Record(1, 1400, b"j", None)]
+    append(log, bytearray(encode_batch(records, compression=Compression.GZIP, **producer)))  # type: ignore[arg-type]
+    log.roll()
+    _compact(log, 0, 2000)  # gives the batch a delete horizon
+    _produce(log, [(b"k", b"v"), (b"j", b"v")])
+    log.roll()
+    _compact(log, 0, 2010)
+    emptied, other = [header for header, _ in batches(log)]
+    assert (emptied.count, emptied.max_timestamp, emptied.base_timestamp) == (0, 1500, -1)
+    assert (emptied.compression, emptied.delete_horizon_ms) == (Compression.NONE, None)
+    assert (emptied.is_transactional, emptied.size, other.count) == (transactional, HEADER_SIZE, 2)
+    assert log.segments[0].max_timestamp == 1500
+    (tmp_path / "replica").mkdir()
+    replica = open_log(tmp_path / "replica", _settings())
+    replica.append_as_follower(content(log.read(0, EVERYTHING, log.log_end_offset)), 3000)
+    assert replica.producers.entries()[0].last_timestamp_ms == 1500
+    log.close()
+    replica.close()
 
 
 def test_cleanable_logs(tmp_path: Path) -> None:
