@@ -9,7 +9,8 @@ Versions 0 to 5.
 | 4 | sent by brokers: several transactions, and checks that change nothing (KIP-890) |
 | 5 | TRANSACTION_ABORTABLE |
 
-If the cluster lacks a partition of a client's request, none is added: the others get OPERATION_NOT_ATTEMPTED.
+A client may not add partitions of internal topics. If the cluster lacks one of the partitions, or a client may not add
+it, none is added: the others get OPERATION_NOT_ATTEMPTED.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from kraft.messages.add_partitions_to_txn_response import (
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request, response_of
 from kraft.wire.errors import ErrorCode, KafkaError
+from kraft.wire.internal_topics import is_internal
 from kraft.wire.mapped import mapped
 from kraft.world.slices import Slices
 
@@ -55,9 +57,9 @@ async def at_broker(broker: BrokerContext, request: Request, message: AddPartiti
     if request.api_version >= BROKER_VERSION:
         return Parked(partial(_add_all, broker, request, message))
     transaction = _of_client(message)
-    missing = await _missing(broker, transaction, Slices(_SLICE_PARTITIONS))
-    if missing is not None:
-        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=missing.topic_results)
+    refused = await _unaddable(broker, transaction, Slices(_SLICE_PARTITIONS), of_client=True)
+    if refused is not None:
+        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=refused.topic_results)
     return Parked(partial(_add, broker, request, transaction))
 
 
@@ -78,8 +80,8 @@ async def _add_all(
     slices = Slices(_SLICE_PARTITIONS)
     begun: list[tuple[AddPartitionsToTxnTransaction, Reply]] = []
     for transaction in message.transactions:
-        missing = await _missing(broker, transaction, slices)
-        begun.append((transaction, missing or _begun(broker, request, transaction)))
+        refused = await _unaddable(broker, transaction, slices, of_client=False)
+        begun.append((transaction, refused or _begun(broker, request, transaction)))
         await slices.spend(_TRANSACTION)
     return AddPartitionsToTxnResponse(results_by_transaction=[await _result(*each) for each in begun])
 
@@ -103,24 +105,29 @@ async def _result(transaction: AddPartitionsToTxnTransaction, begun: Reply) -> A
     return result
 
 
-async def _missing(
-    broker: BrokerContext, transaction: AddPartitionsToTxnTransaction, slices: Slices
+async def _unaddable(
+    broker: BrokerContext, transaction: AddPartitionsToTxnTransaction, slices: Slices, *, of_client: bool
 ) -> AddPartitionsToTxnResult | None:
-    """Return the response if the cluster lacks a partition, else None."""
-    missing = False
+    """Return the response if a partition cannot be added, else None (``KafkaApis.handleAddPartitionsToTxnRequest``)."""
+    is_refused = False
     result = AddPartitionsToTxnResult(transactional_id=transaction.transactional_id)
     for topic in transaction.topics:
+        is_forbidden = of_client and is_internal(topic.name)
         count = broker.replicas.partition_count(topic.name)
         partitions = []
         for index in topic.partitions:
-            exists = 0 <= index < count
-            missing = missing or not exists
-            code = ErrorCode.OPERATION_NOT_ATTEMPTED if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if is_forbidden:
+                code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif 0 <= index < count:
+                code = ErrorCode.OPERATION_NOT_ATTEMPTED
+            else:
+                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            is_refused = is_refused or code is not ErrorCode.OPERATION_NOT_ATTEMPTED
             partitions.append(AddPartitionsToTxnPartitionResult(index, code))
             await slices.spend()
         result.topic_results.append(AddPartitionsToTxnTopicResult(topic.name, partitions))
         await slices.spend()
-    return result if missing else None
+    return result if is_refused else None
 
 
 def _of_client(message: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:

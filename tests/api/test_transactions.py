@@ -74,6 +74,23 @@ async def test_no_partition_joins_with_one_that_does_not_exist(
     assert (await described(broker, f"id-{new_name}"))[1] == "Empty"
 
 
+@pytest.mark.parametrize("name", ["__transaction_state", "__share_group_state"])
+@pytest.mark.parametrize("version", [0, 3])
+async def test_a_client_adds_no_internal_topic(
+    broker: Connection, topic: str, new_name: str, version: int, name: str
+) -> None:
+    """``KafkaApis.handleAddPartitionsToTxnRequest`` counts no internal topic as authorized, and looks at that before it
+    looks whether the topic exists. A marker in ``__transaction_state`` would be a record of no coordinator.
+    """
+    producer = await initialized(broker, f"id-{new_name}")
+    codes = await added(broker, version, f"id-{new_name}", producer, **{topic: [0], name: [0, 9999], "missing": [0]})
+    forbidden = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert codes == [ErrorCode.OPERATION_NOT_ATTEMPTED, forbidden, forbidden, unknown]
+    assert (await described(broker, f"id-{new_name}"))[1] == "Empty"
+    assert await added(broker, 4, f"id-{new_name}", producer, **{name: [9999]}) == [unknown], "of a broker"
+
+
 async def test_a_partition_is_verified_without_joining(broker: Connection, topic: str, new_name: str) -> None:
     """KIP-890 ``verifyOnly``."""
     producer = await initialized(broker, f"id-{new_name}")
