@@ -14,6 +14,7 @@ import trio
 from kraft.api.context import BrokerContext
 from kraft.api.partitions import answered
 from kraft.api.row import Api, ListenerType, Operation, Resource
+from kraft.config.topic import COMPACT
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from kraft.messages.delete_records_response import (
     DeleteRecordsPartitionResult,
@@ -109,7 +110,7 @@ def _one(
         if is_internal(topic) and known is not None and wanted.partition_index in known.partitions:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION)
         partition = broker.replicas.leader_of(topic, wanted.partition_index)
-        if "delete" not in partition.log.config.cleanup_policy:
+        if partition.log.config.cleanup_policy == {COMPACT}:
             raise KafkaError(ErrorCode.POLICY_VIOLATION)
         offset = partition.high_watermark if wanted.offset == HIGH_WATERMARK else wanted.offset
         if not 0 <= offset <= partition.high_watermark:

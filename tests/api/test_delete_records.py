@@ -67,6 +67,17 @@ async def test_delete_records_refuses(broker: Connection, topic: str, new_name: 
     assert (refused.error_code, refused.low_watermark) == (ErrorCode.POLICY_VIOLATION, -1)
 
 
+@pytest.mark.parametrize("policy", ["", "compact,delete"])
+async def test_only_a_topic_that_is_compacted_alone_keeps_its_records(
+    broker: Connection, new_name: str, policy: str
+) -> None:
+    """Kafka raises PolicyViolationException only if the policy has compact and not delete. It may be empty."""
+    await create(broker, new_name, configs={"cleanup.policy": policy})
+    await produce(broker, new_name, batch(b"a", key=b"k"))
+    answer = await _delete(broker, new_name, 1)
+    assert (answer.error_code, answer.low_watermark) == (0, 1)
+
+
 class ConnectionSteps(trio.abc.Instrument):
     """Counts the steps of a node's connections."""
 
