@@ -18,7 +18,8 @@ Versions 4 to 18 at a broker, 12 to 18 at a controller.
 | 18 | the high watermark that the replica of the metadata log knows (KIP-1166); a broker ignores it |
 
 The broker responds at once if there is an error, if there are ``min_bytes``, or if ``max_wait_ms`` is 0. Otherwise the
-request is parked until a partition grows or the time is over. ``max_bytes`` limits the whole response, but the first
+request is parked until a partition grows or the time is over. An unknown partition does not end the wait for others, as
+in Kafka: a client that repeats the request would never pause. ``max_bytes`` limits the whole response, but the first
 batch is always sent whole, so that a consumer makes progress. Record bytes stay in their file until the socket takes
 them.
 
@@ -148,15 +149,15 @@ class _Poll:
         self._failed = False
         self._leaders: dict[int, None] = {}
         """The leaders that the answers name."""
-        self._seen: list[tuple[HostedPartition, int]] = []
-        """Each partition with its number of changes at the first read."""
+        self._seen: dict[int, tuple[HostedPartition, int]] = {}
+        """By position in the request, each known partition with its number of changes at the first read."""
 
     @property
     def is_complete(self) -> bool:
         """Whether the response can go out now."""
         size, message = self._size, self._message
         is_enough = size >= message.min_bytes or size >= self._max_bytes
-        return is_enough or self._failed or message.max_wait_ms <= 0 or not self._context.wanted
+        return is_enough or self._failed or message.max_wait_ms <= 0 or not self._seen
 
     async def response(self) -> FetchResponse:
         if self._throttled:
@@ -178,8 +179,8 @@ class _Poll:
         counted, changes = await self._release(), ChangedPartitions[int]()
         stops: list[Callable[[], None]] = []
         try:
-            for position, (partition, number) in enumerate(self._seen):
-                if position % PARTITIONS_PER_SLICE == _LAST_OF_SLICE:
+            for watched, (position, (partition, number)) in enumerate(self._seen.items()):
+                if watched % PARTITIONS_PER_SLICE == _LAST_OF_SLICE:
                     await next_slice()
                 stops.append(partition.watch(PartitionWatcher(changes, position), uncommitted=self._is_follower))
                 if partition.changes != number:
@@ -256,7 +257,10 @@ class _Poll:
                 self._answers.append(former[position])
 
     def _has_nothing_new(self, position: int, wanted: FetchPartition) -> bool:
-        partition, changes = self._seen[position]
+        seen = self._seen.get(position)
+        if seen is None:
+            return True  # unknown at the first read
+        partition, changes = seen
         return partition.changes == changes and wanted.fetch_offset == self._upper(partition)
 
     def _answer_of(self, key: TopicKey, wanted: FetchPartition, *, counts: bool) -> PartitionData:
@@ -264,7 +268,7 @@ class _Poll:
         try:
             return self._served(key, wanted, counts=counts)
         except READ_FAILURES as failure:
-            # A poll waits only if its first read has served every partition.
+            # A later read looks only at partitions that the first one has served.
             return self._refused(key, wanted, self._refusal(key, wanted, failure, was_served=not counts))
 
     def _refusal(self, key: TopicKey, wanted: FetchPartition, failure: ReadFailure, *, was_served: bool) -> KafkaError:
@@ -292,7 +296,7 @@ class _Poll:
         if counts:
             if self._is_follower and diverging is None:
                 self._fetched(partition, wanted)
-            self._seen.append((partition, partition.changes))
+            self._seen[len(self._answers)] = partition, partition.changes
         data = self._answer(partition, wanted, records)
         if isinstance(records, FileSlice) and not may_hold_file:
             data.records = records.copy()
@@ -341,7 +345,7 @@ class _Poll:
         )
 
     def _refused(self, key: TopicKey, wanted: FetchPartition, refused: KafkaError) -> PartitionData:
-        self._failed = True
+        self._failed = self._failed or refused.code not in _UNKNOWN
         is_unknown_code = self._version < STORAGE_ERROR_VERSION and refused.code is ErrorCode.KAFKA_STORAGE_ERROR
         answer = PartitionData(
             partition_index=wanted.partition,

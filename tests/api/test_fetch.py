@@ -122,12 +122,13 @@ async def test_a_wait_ends_with_nothing(broker: Connection, topic: str) -> None:
     assert (data.error_code, values_in(data), data.high_watermark) == (0, [], 0)
 
 
-async def test_an_error_ends_the_wait_at_once(broker: Connection, topic: str) -> None:
-    response = await broker.request(
-        fetch_request(topic, partitions=(0, 7), min_bytes=1, max_wait_ms=FOREVER_MS), 12, timeout_s=FOREVER_MS / 2000
-    )
+async def test_an_error_ends_the_wait_at_once(broker: Connection, new_name: str) -> None:
+    await create(broker, new_name, 2)
+    request = fetch_request(new_name, partitions=(0, 1), min_bytes=1, max_wait_ms=FOREVER_MS)
+    request.topics[0].partitions[1].fetch_offset = 50
+    response = await broker.request(request, 12, timeout_s=FOREVER_MS / 2000)
     codes = [each.error_code for each in response.responses[0].partitions]
-    assert codes == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert codes == [0, ErrorCode.OFFSET_OUT_OF_RANGE]
 
 
 @pytest.mark.parametrize("offset", [-1, -2, 4, 2**62])
@@ -322,6 +323,31 @@ async def test_a_wake_looks_only_at_the_partitions_that_changed(
         assert not nursery.child_tasks
     # When it is counted, and for the response. The other 298 are as they were.
     assert looked_up == {7: 15 + 5, 8: 10}
+
+
+@pytest.mark.parametrize("version", [12, 13])
+async def test_an_unknown_partition_does_not_end_the_wait_for_others(tmp_path: Path, version: int) -> None:
+    """``KafkaApis.handleFetchRequest`` asks the ReplicaManager only for ``interesting`` partitions, and waits for them.
+    It responds at once if there are none. A consumer would otherwise repeat its Fetch without a pause.
+    """
+    unknown = fetch_request("nowhere", topic_id=uuid.uuid4()).topics
+    async with leader_in(tmp_path, 1) as broker:
+        context = serving_at(broker.replicas)
+        message = fetch_request(
+            TOPIC, partitions=(7, 0), topic_id=TOPIC_ID, min_bytes=1, max_wait_ms=FOREVER_MS, session_epoch=-1
+        )
+        message.topics += unknown
+        reply = await at_broker(context, _request(version), message)
+        assert isinstance(reply, Parked)
+        _append(broker, 0, 100)
+        with trio.fail_after(FOREVER_MS / 2000):
+            response = await reply.wait()
+        assert isinstance(response, FetchResponse)
+        lost = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        found = [(each.error_code, bool(each.records)) for topic in response.responses for each in topic.partitions]
+        assert found == [(lost, False), (0, True), (lost if version < 13 else ErrorCode.UNKNOWN_TOPIC_ID, False)]
+        alone = await at_broker(context, _request(version), message.evolve(topics=unknown))
+        assert isinstance(alone, FetchResponse)
 
 
 async def test_many_partitions_are_read_in_slices(tmp_path: Path) -> None:
