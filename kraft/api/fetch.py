@@ -162,7 +162,7 @@ class _Poll:
     async def response(self) -> FetchResponse:
         if self._throttled:
             self._broker.leader_throttle.record(self._throttled)
-        session_id, topics = await in_slices(self._context.respond(self._answers), _EACH_STEP)
+        session_id, topics = await in_slices(self._context.respond(self._answers, self._known_name), _EACH_STEP)
         endpoints = node_endpoints(self._broker.image, self._listener, self._leaders, NodeEndpoint)
         return FetchResponse(session_id=session_id, responses=topics, node_endpoints=endpoints)
 
@@ -227,6 +227,10 @@ class _Poll:
     def _name(self, key: TopicKey) -> str:
         return self._broker.replicas.name_of(key.topic_id) if self._version >= TOPIC_IDS_VERSION else key.name
 
+    def _known_name(self, key: TopicKey) -> str:
+        topic = self._broker.replicas.image.topics.get(key.topic_id)
+        return key.name if topic is None else topic.name
+
     def _find(self, key: TopicKey, wanted: FetchPartition) -> HostedPartition:
         """Return the partition if this reader may read it here. Raises KafkaError."""
         replicas = self._broker.replicas
@@ -276,9 +280,12 @@ class _Poll:
         traceback.
         """
         refusal = refusal_of(failure, f"{key.name or key.topic_id}-{wanted.partition}")
-        was_known = was_served or self._context.knew(key, wanted.partition)
-        if refusal.code is ErrorCode.UNKNOWN_TOPIC_ID and was_known:
-            return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)  # the topic was deleted
+        if refusal.code is ErrorCode.UNKNOWN_TOPIC_ID:
+            topic = self._context.known_topic(key, wanted.partition)
+            if 0 <= wanted.partition < self._broker.replicas.partition_count(topic):
+                return KafkaError(ErrorCode.INCONSISTENT_TOPIC_ID)  # the topic was deleted and created again
+            if topic or was_served:
+                return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)  # the topic was deleted
         return refusal
 
     def _served(self, key: TopicKey, wanted: FetchPartition, *, counts: bool) -> PartitionData:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import NamedTuple
 from uuid import UUID
 
@@ -54,8 +55,8 @@ class CachedPartition:
     high_watermark: int = -1
     log_start_offset: int = -1
     is_returned: bool = False
-    was_known: bool = False
-    """Whether the broker has known its topic during the session."""
+    topic: str = ""
+    """The name of its topic, once the broker has known it during the session. The id may become unknown."""
 
     def changed(self, answer: PartitionData) -> bool:
         """Return whether ``answer`` differs from the state last returned, and store it as the state last returned."""
@@ -72,7 +73,6 @@ class CachedPartition:
         self.log_start_offset = answer.log_start_offset
         # KIP-227: the next response repeats a partition that returned an error.
         self.is_returned = answer.error_code == ErrorCode.NONE
-        self.was_known = self.was_known or answer.error_code != ErrorCode.UNKNOWN_TOPIC_ID
         return fresh
 
 
@@ -124,7 +124,7 @@ class FetchSession:
                 yield 1
         return wanted
 
-    def answer(self, answers: Iterable[Answered]) -> list[Answered]:
+    def answer(self, answers: Iterable[Answered], name_of: Callable[[TopicKey], str]) -> list[Answered]:
         """Return the answers that differ from the client's state.
 
         A partition that returned records moves to the end of the fetch order. So a small ``fetch.max.bytes`` starves no
@@ -135,8 +135,10 @@ class FetchSession:
             entry = self.partitions.get((key, data.partition_index))
             if entry is None or entry.changed(data):
                 changed.append((key, data))
-            if entry is not None and data.records:
-                self.partitions.move_to_end((key, data.partition_index))
+            if entry is not None:
+                entry.topic = entry.topic or name_of(key)
+                if data.records:
+                    self.partitions.move_to_end((key, data.partition_index))
         return changed
 
 
@@ -162,13 +164,15 @@ class FetchContext:
     session: FetchSession | None = None
     epoch: int = FINAL_EPOCH
 
-    def knew(self, key: TopicKey, index: int) -> bool:
-        """Whether the broker has known the topic of a partition during the session."""
+    def known_topic(self, key: TopicKey, index: int) -> str:
+        """Return the name of a topic that the broker has known during the session, else an empty string."""
         entry = None if self.session is None else self.session.partitions.get((key, index))
-        return entry is not None and entry.was_known
+        return "" if entry is None else entry.topic
 
-    def respond(self, answers: list[Answered]) -> Steps[tuple[int, list[FetchableTopicResponse]]]:
-        """Return the session id and the topics of the response.
+    def respond(
+        self, answers: list[Answered], name_of: Callable[[TopicKey], str] = attrgetter("name")
+    ) -> Steps[tuple[int, list[FetchableTopicResponse]]]:
+        """Return the session id and the topics of the response. ``name_of`` returns an empty string for an unknown id.
 
         Raises KafkaError INVALID_FETCH_SESSION_EPOCH if a later request of the session came while this one waited.
         """
@@ -177,7 +181,7 @@ class FetchContext:
         self._check_epoch(self.session)
         changed: list[Answered] = []
         for first in range(0, len(answers), AT_ONCE):
-            changed += self.session.answer(answers[first : first + AT_ONCE])
+            changed += self.session.answer(answers[first : first + AT_ONCE], name_of)
             if first + AT_ONCE < len(answers):
                 yield 1
                 self._check_epoch(self.session)

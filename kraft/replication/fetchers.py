@@ -60,6 +60,7 @@ _BATCH_BYTES = 8 * 1024
 _SOON_OVER = frozenset(
     {
         ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.UNKNOWN_LEADER_EPOCH,
         ErrorCode.UNKNOWN_TOPIC_ID,

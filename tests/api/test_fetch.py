@@ -20,6 +20,7 @@ from kraft.api.context import BrokerContext
 from kraft.api.fetch import PARTITIONS_PER_SLICE, at_broker
 from kraft.api.partitions import MAX_COPIED_BYTES
 from kraft.messages.api_versions_request import ApiVersionsRequest
+from kraft.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from kraft.messages.fetch_request import FetchRequest, ForgottenTopic, ReplicaState
 from kraft.messages.fetch_response import FetchResponse, PartitionData
 from kraft.messages.partition_change_record import PartitionChangeRecord
@@ -194,6 +195,26 @@ async def test_a_session_has_only_the_changes(broker: Connection, new_name: str)
         forgotten_topics_data=[ForgottenTopic(topic=new_name, partitions=[1])],
     )
     assert (await broker.request(forget, 12)).responses == []
+
+
+async def test_a_topic_that_is_created_again_has_another_id(broker: Connection, topic: str) -> None:
+    """``ReplicaManager.readFromLog`` finds the partition by the name that the session keeps, and raises
+    InconsistentTopicIdException for the id.
+    """
+    request = fetch_request("", topic_id=await topic_id_of(broker, topic), partitions=(0, 1), session_epoch=0)
+    opened = await broker.request(request, 13)
+    delete = DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)], timeout_ms=5000)
+
+    async def answers(epoch: int) -> list[tuple[int, list[object] | None]]:
+        message = FetchRequest(session_id=opened.session_id, session_epoch=epoch)
+        (found,) = (await broker.request(message, 13)).responses
+        return [(each.error_code, each.aborted_transactions) for each in found.partitions]
+
+    lost = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, [])
+    assert (await broker.request(delete, 6)).responses[0].error_code == 0
+    assert await answers(1) == [lost, lost]
+    await create(broker, topic)
+    assert await answers(2) == [(ErrorCode.INCONSISTENT_TOPIC_ID, None), lost]
 
 
 async def test_session_errors(broker: Connection, topic: str) -> None:

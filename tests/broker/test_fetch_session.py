@@ -243,20 +243,24 @@ class TestWhatIsNews:
         assert heard == [[0], [0], [0], []]
 
 
-def test_a_session_remembers_that_a_topic_was_known() -> None:
-    """A deleted topic then gets UNKNOWN_TOPIC_OR_PARTITION, as at Apache's, whose sessions keep the name of an id."""
+def test_a_session_keeps_the_names_of_its_topics() -> None:
+    """As in Kafka (``CachedPartition.maybeResolveUnknownName``). The id of a deleted topic has no name any more."""
     sessions = cache()
     context = ask(sessions, full(2))
-    assert not context.knew(*_place(0)), "before the first answer"
-    finished(context.respond([data(0), data(1, error_code=ErrorCode.UNKNOWN_TOPIC_ID)]))
-    assert (context.knew(*_place(0)), context.knew(*_place(1)), context.knew(*_place(2))) == (True, False, False)
-    finished(context.respond([data(0, error_code=ErrorCode.UNKNOWN_TOPIC_ID)]))
-    assert context.knew(*_place(0)), "it is remembered"
-    assert not FetchContext([]).knew(*_place(0)), "without a session"
+    names = {0: "t", 1: ""}
 
+    def known() -> list[str]:
+        return [context.known_topic(TopicKey("t", NO_ID), index) for index in range(3)]
 
-def _place(partition: int) -> tuple[TopicKey, int]:
-    return TopicKey("t", NO_ID), partition
+    assert known() == ["", "", ""], "before the first answer"
+    for index, name in names.items():
+        finished(context.respond([data(index)], lambda _, name=name: name))  # type: ignore[misc]
+    assert known() == ["t", "", ""]
+    finished(context.respond([data(0), data(1)], lambda _: ""))
+    assert known() == ["t", "", ""], "it is kept"
+    finished(context.respond([data(0), data(1)], lambda _: "u"))
+    assert known() == ["t", "u", ""]
+    assert FetchContext([]).known_topic(TopicKey("t", NO_ID), 0) == "", "without a session"
 
 
 def test_a_partition_that_gave_records_goes_to_the_end_of_the_line() -> None:
