@@ -417,7 +417,7 @@ class Log:
 
     async def newest_record(self, compute: InThread) -> TimestampedOffset | None:
         """Return the first record with the largest timestamp (ListOffsets -3), or None. As ``offset_for_timestamp``."""
-        return await self._look_up(lookup.newest(self.segments, self.log_start_offset, compute))
+        return await self._look_up(lookup.newest(self.segments, compute))
 
     async def _look_up(self, search: Awaitable[TimestampedOffset | None]) -> TimestampedOffset | None:
         try:

@@ -57,15 +57,16 @@ async def first_at_or_after(
     return None
 
 
-async def newest(segments: Sequence[Segment], start_offset: int, compute: InThread) -> TimestampedOffset | None:
+async def newest(segments: Sequence[Segment], compute: InThread) -> TimestampedOffset | None:
     """Return the first record that has the largest timestamp (KIP-734). None if no record has a timestamp.
 
-    Raises CorruptBatch, OSError.
+    It may lie before the log start, as in Kafka (MAX_TIMESTAMP in ``UnifiedLog.fetchOffsetByTimestamp``), until its
+    segment is deleted. Raises CorruptBatch, OSError.
     """
     segment = max(segments, key=lambda segment: segment.max_timestamp)
     if segment.max_timestamp < 0 or segment.size == 0:
         return None
-    return await first_at_or_after(segments, segment.max_timestamp, start_offset, compute)
+    return await first_at_or_after(segments, segment.max_timestamp, segments[0].base_offset, compute)
 
 
 async def _first_in_batch(

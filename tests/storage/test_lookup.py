@@ -67,6 +67,20 @@ async def test_large_batches_are_decompressed_on_a_thread(tmp_path: Path, size: 
     assert used == threads
 
 
+async def test_the_newest_record_may_be_deleted(tmp_path: Path) -> None:
+    """MAX_TIMESTAMP in ``UnifiedLog.fetchOffsetByTimestamp`` does not look at the log start. A search from there for a
+    timestamp that only a deleted record has would find nothing, although records remain.
+    """
+    log = open_log(tmp_path, config())
+    for timestamp in (LATE, EARLY, EARLY + 1):
+        append(log, bytearray(encode_batch([Record(0, timestamp, None, b"")])))
+        log.roll()
+    log.delete_records(1)
+    assert await log.newest_record(at_once) == TimestampedOffset(LATE, 0, 0)
+    remove_files(log.delete_old_segments(0, log.log_end_offset))
+    assert await log.newest_record(at_once) == TimestampedOffset(EARLY + 1, 2, 0)
+
+
 def _retain(log: Log) -> None:
     """Delete the oldest segment, which the search reads."""
     log.delete_records(COUNT)
