@@ -177,7 +177,7 @@ class LogConfig:
     )
     min_cleanable_dirty_ratio: float = double(
         0.5,
-        "The cleaner takes a compacted log once this share of it is uncompacted.",
+        "The cleaner takes a compacted log once more than this share of it is uncompacted.",
         limit=between(0, 1),
         synonyms=_from("log.cleaner.min.cleanable.ratio"),
     )

@@ -31,8 +31,8 @@ class Cleanable:
         return self.dirty_bytes / total if total else 0.0
 
     def is_due(self, config: LogConfig) -> bool:
-        """Whether to compact now, by ``min.cleanable.dirty.ratio`` and ``max.compaction.lag.ms``."""
-        return self.dirty_bytes > 0 and (self.overdue or self.dirty_ratio >= config.min_cleanable_dirty_ratio)
+        """Whether to compact now: the log exceeds ``min.cleanable.dirty.ratio`` or ``max.compaction.lag.ms``."""
+        return self.dirty_bytes > 0 and (self.overdue or self.dirty_ratio > config.min_cleanable_dirty_ratio)
 
 
 def cleanable(

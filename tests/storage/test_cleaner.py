@@ -188,7 +188,10 @@ def test_cleanable_logs(tmp_path: Path) -> None:
     assert judge(now_ms=500) == (0, 2)
     found = cleanable(log.segments, _settings(), 1, 0, 3, 9999)
     assert found.dirty_ratio == 0.5
-    assert found.is_due(_settings())
+    # LogCleanerManager.grabFilthiestCompactedLog: ``cleanableRatio() > minCleanableRatio``.
+    assert not found.is_due(_settings())
+    assert found.is_due(_settings(min_cleanable_dirty_ratio=0.49))
+    assert found.is_due(_settings(min_cleanable_dirty_ratio=0))
     assert not found.is_due(_settings(min_cleanable_dirty_ratio=0.6))
     overdue = _settings(min_cleanable_dirty_ratio=0.6, max_compaction_lag_ms=7000)
     assert cleanable(log.segments, overdue, 1, 0, 3, 9999).is_due(overdue)
