@@ -40,12 +40,13 @@ MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
 
-_THROTTLED_REPLICA = re.compile(r"[0-9]+:[0-9]+")
+_THROTTLED_REPLICA = re.compile(r"(?:[0-9]+:[0-9]+)?")
+"""An element may be empty, as in Kafka's ThrottledReplicaListValidator."""
 _THROTTLED = Validator(
     "[partition]:[broker],... or *",
     lambda replicas: (
         None
-        if replicas == ("*",) or all(_THROTTLED_REPLICA.fullmatch(replica) for replica in replicas)
+        if "".join(replicas) == "*" or all(_THROTTLED_REPLICA.fullmatch(replica) for replica in replicas)
         else "Value must be the literal '*' or a list of replicas in the form partition:broker,partition:broker,..."
     ),
 )

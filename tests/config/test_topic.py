@@ -93,6 +93,7 @@ def test_a_broker_setting_of_a_topic_name_does_not_count() -> None:
         ("compression.zstd.level", "23", "Value must be no more than 22"),
         ("min.insync.replicas", "0", "Value must be at least 1"),
         ("leader.replication.throttled.replicas", "1-2", "Value must be the literal '*' or a list of replicas"),
+        ("leader.replication.throttled.replicas", "1:2,*", "Value must be the literal '*' or a list of replicas"),
         ("remote.storage.enable", "true", "Tiered storage is not supported"),
     ],
 )
@@ -100,6 +101,13 @@ def test_a_refused_value_is_an_error_with_key_value_and_limits(name: str, text: 
     with pytest.raises(ConfigError) as caught:
         log_config({name: text}, {})
     assert str(caught.value).startswith(f"Invalid value {text} for configuration {name}: {why}")
+
+
+@pytest.mark.parametrize("text", ["1:2,", "1:2,,3:4", ",", " 1:2 , 3:4 ", "*", "*,"])
+def test_an_element_of_a_list_of_throttled_replicas_may_be_empty(text: str) -> None:
+    """``ThrottledReplicaListValidator`` matches each element with ``([0-9]+:[0-9]+)?``, or all joined with ``*``."""
+    name = "follower.replication.throttled.replicas"
+    assert log_config({name: text}, {}).follower_replication_throttled_replicas
 
 
 @pytest.mark.parametrize("broker_name", ["log.roll.hours", "log.roll.ms", "log.segment.bytes"])
