@@ -75,20 +75,23 @@ def append_produced(
     assert not isinstance(records, FileSlice), "what was received is in memory"
     buffer = b"" if records is None else records
     header = check_produced(buffer, rules, produce_version=produce_version)
-    duplicate = _duplicate(partition, header)
-    if duplicate is not None:
-        return duplicate
-    if verified_at is not None:
-        _check_transaction(partition, header, verified_at)
-        if verified_at != IN_TRANSACTION and produce_version >= EPOCH_BUMP_PRODUCE_VERSION:
-            partition.log.producers.check_first_sequence(header)
+    check = RecordCheck(header, rules, now_ms) if needs_opening(header, rules, now_ms) else None
+    try:
+        duplicate = _check_producer(partition, header, produce_version, verified_at)
+        if duplicate is not None:
+            return duplicate
+    except KafkaError:
+        if check is None:
+            raise
+        # An error of the records comes first, as in Kafka's UnifiedLog.append. LongAppend repeats this check.
     present = header.compression
     codec = _CODECS.get(config.compression_type, present)
-    check = RecordCheck(header, rules, now_ms) if needs_opening(header, rules, now_ms) else None
     is_long = len(buffer) > AT_ONCE_BYTES or partition.is_appending or partition.log.has_unsynced_id
     if is_long or check is not None or codec is not present:
         level = _level_of(codec, config)
-        return LongAppend(partition, partition.leadership, buffer, header, check, codec, level, verified_at)
+        return LongAppend(
+            partition, partition.leadership, buffer, header, check, codec, level, produce_version, verified_at
+        )
     return partition.append(_writable(buffer), now_ms, [(0, header)])
 
 
@@ -105,6 +108,7 @@ class LongAppend:
     check: RecordCheck | None
     codec: Compression
     level: int | None
+    produce_version: int
     verified_at: int | None
 
     async def append(self, world: World, *, acks_all: bool = False) -> AppendInfo:
@@ -128,11 +132,9 @@ class LongAppend:
                 raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
             if acks_all:
                 partition.check_min_insync()
-            duplicate = _duplicate(partition, header)
+            duplicate = _check_producer(partition, header, self.produce_version, self.verified_at)
             if duplicate is not None:
                 return duplicate
-            if self.verified_at is not None:
-                _check_transaction(partition, header, self.verified_at)
             writable, now_ms = _writable(buffer), world.clock.now_ms()
             if len(writable) > AT_ONCE_BYTES:
                 return await partition.append_large(writable, now_ms, [(0, header)])
@@ -168,22 +170,24 @@ class LongAppend:
         return batch
 
 
-def _duplicate(partition: HostedPartition, header: BatchHeader) -> AppendInfo | None:
+def _check_producer(
+    partition: HostedPartition, header: BatchHeader, produce_version: int, verified_at: int | None
+) -> AppendInfo | None:
     """Return the offsets of the same batch if it was appended before, and as append time its largest timestamp.
 
-    Raises KafkaError for a gap in the sequence.
+    Raises KafkaError for a gap in the sequence, or if the batch may not join its transaction.
     """
-    duplicate = partition.log.producers.check(header)
-    if duplicate is None:
-        return None
-    batch = duplicate.batch
-    return AppendInfo(batch.first_offset, batch.last_offset, batch.timestamp_ms, partition.log.log_start_offset)
-
-
-def _check_transaction(partition: HostedPartition, header: BatchHeader, verified_at: int) -> None:
-    """Raises KafkaError as :meth:`ProducerStates.check_transaction` for a transactional batch."""
-    if header.is_transactional:
-        partition.log.producers.check_transaction(header.producer_id, header.producer_epoch, verified_at)
+    producers = partition.log.producers
+    duplicate = producers.check(header)
+    if duplicate is not None:
+        batch = duplicate.batch
+        return AppendInfo(batch.first_offset, batch.last_offset, batch.timestamp_ms, partition.log.log_start_offset)
+    if verified_at is not None:
+        if header.is_transactional:
+            producers.check_transaction(header.producer_id, header.producer_epoch, verified_at)
+        if verified_at != IN_TRANSACTION and produce_version >= EPOCH_BUMP_PRODUCE_VERSION:
+            producers.check_first_sequence(header)
+    return None
 
 
 async def _copied(data: Buffer) -> bytes:

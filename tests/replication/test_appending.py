@@ -90,6 +90,38 @@ async def test_most_batches_are_appended_at_once(broker: Broker) -> None:
     assert appended == AppendInfo(0, 0, -1, 0)
 
 
+async def test_an_error_of_the_records_comes_before_one_of_the_producer(broker: Broker) -> None:
+    """``UnifiedLog.append`` validates the records before the state of their producer. A duplicate is acknowledged
+    without a look at its records.
+    """
+    await configure(broker, "cleanup.policy", "compact")
+
+    def sent(key: bytes | None, sequence: int, epoch: int = 3) -> bytes:
+        records = [Record(0, NOW_MS, key, b"v")]
+        return encode_batch(records, producer_id=7, producer_epoch=epoch, base_sequence=sequence)
+
+    async def refusal(records: bytes) -> ErrorCode:
+        with pytest.raises(KafkaError) as caught:
+            await unopened_after(records, 1).append(World())
+        return caught.value.code
+
+    def unopened_after(records: bytes, end: int) -> LongAppend:
+        result = append_produced(broker.partition, records, PRODUCE_VERSION, NOW_MS, verified_at=end)
+        assert isinstance(result, LongAppend)
+        return result
+
+    assert await unopened_after(sent(b"k", 0), 0).append(World()) == AppendInfo(0, 0, -1, 0)
+    for key, expected in ((None, ErrorCode.INVALID_RECORD), (b"k", ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)):
+        assert await refusal(sent(key, 9)) is expected
+    for key, expected in ((None, ErrorCode.INVALID_RECORD), (b"k", ErrorCode.INVALID_PRODUCER_EPOCH)):
+        assert await refusal(sent(key, 0, epoch=2)) is expected
+    unknown = encode_batch([Record(0, NOW_MS, b"k", b"v")], producer_id=8, producer_epoch=0, base_sequence=5)
+    assert await refusal(unknown) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, "of a later first sequence (KIP-890)"
+    again = append_produced(broker.partition, sent(None, 0), PRODUCE_VERSION, NOW_MS)
+    assert again == AppendInfo(0, 0, NOW_MS, 0)
+    assert broker.values == [b"v"]
+
+
 async def test_large_batches_are_compressed_on_a_worker_thread(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     """16 MB into zstd level 22 takes 11 s, in which nothing else would run on the event loop."""
     await configure(broker, "compression.type", "zstd")
