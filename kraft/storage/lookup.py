@@ -58,10 +58,11 @@ async def first_at_or_after(
 
 
 async def newest(segments: Sequence[Segment], compute: InThread) -> TimestampedOffset | None:
-    """Return the first record that has the largest timestamp (KIP-734). None if no record has a timestamp.
+    """Return the first record that has the largest timestamp (KIP-734). None if no record has a timestamp, or if
+    compaction has emptied the batch that has the largest one.
 
-    It may lie before the log start, as in Kafka (MAX_TIMESTAMP in ``UnifiedLog.fetchOffsetByTimestamp``), until its
-    segment is deleted. Raises CorruptBatch, OSError.
+    The record may lie before the log start, until its segment is deleted. Both are as in Kafka (MAX_TIMESTAMP in
+    ``UnifiedLog.fetchOffsetByTimestamp``). Raises CorruptBatch, OSError.
     """
     segment = max(segments, key=lambda segment: segment.max_timestamp)
     if segment.max_timestamp < 0 or segment.size == 0:
