@@ -245,10 +245,15 @@ ALLOWED: Mapping[str, Sequence[Allowed]] = {
     ],
     "produce_idempotent": [
         Allowed(
+            "*: too late, known batch",
+            "*",
+            "This node acknowledges a batch that has the sequences of an appended one before it looks at the records.",
+        ),
+        Allowed(
             "*: negative sequence",
             "*.logStartOffset",
             "This node returns the log start offset with records that it refused one by one.",
-        )
+        ),
     ],
     "fetch": [
         Allowed("*bytes 600", "*.records", CUT_BATCHES),

@@ -30,6 +30,8 @@ SETTINGS = {
     "metadata.log.max.record.bytes.between.snapshots": "300",
     # The records of the scenarios are years old, and Apache's retention looks at them 30 s after its start.
     "log.retention.ms": "-1",
+    # Otherwise the cleaner looks for a compacted log every 15 s.
+    "log.cleaner.backoff.ms": "200",
 }
 #: For the newest levels: the heartbeat that needs a target assignment computes it, at once.
 NEWEST_SETTINGS = {

@@ -50,6 +50,8 @@ SCENARIOS: Mapping[str, Callable[[Talk], None]] = {
         produce.init_producer_id,
         read.fetch,
         read.fetch_sessions,
+        read.fetch_beside_unknown,
+        read.compacted,
         read.list_offsets,
         read.offset_for_leader_epoch,
         read.delete_records,

@@ -18,6 +18,8 @@ from tests.differential.talk import Talk
 from tests.support.eventually import eventually
 
 TIME_MS = 1_700_000_000_000
+LATE_MS = 4_000_000_000_000
+"""Far in the future."""
 UNKNOWN_ID = "AAAAAAAAAAAAAAAAAAAAfw"
 TRANSACTIONAL, CONTROL, APPEND_TIME = 0x10, 0x20, 0x08
 
@@ -277,6 +279,11 @@ def produce_idempotent(talk: Talk) -> None:
         say("new epoch", first, 1, 0)
         say("old epoch", first, 0, 5)
         say("old epoch, known batch", first, 0, 4)
+        for case, epoch, sequence in (("next", 1, 1), ("gap", 1, 7), ("old epoch", 0, 5), ("known batch", 1, 0)):
+            late = encode_batch(
+                records(time_ms=LATE_MS), producer_id=first, producer_epoch=epoch, base_sequence=sequence
+            )
+            talk.ask(f"too late, {case}", ApiKey.PRODUCE, version, produced(topic, late))
         say("again, new epoch", first, 1, 0)
         say("new producer, late sequence", second, 0, 10)
         say("new producer, continued", second, 0, 11)

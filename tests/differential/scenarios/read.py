@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from kraft.messages.registry import ApiKey
+from kraft.records.batch import iter_headers
+from kraft.records.compression import Compression
 from kraft.records.record import Record, encode_batch
-from tests.differential.scenarios.produce import TIME_MS, UNKNOWN_ID, made, produced
+from tests.differential.scenarios.produce import TIME_MS, UNKNOWN_ID, batch, made, produced
 from tests.differential.talk import Talk
 from tests.support.eventually import eventually
 
@@ -119,6 +122,62 @@ def fetch_sessions(talk: Talk) -> None:
         eventually(lambda asked=asked: talk.prepare(ApiKey.METADATA, asked)["topics"][0]["errorCode"])
         say("a topic is deleted", session["sessionId"], 1, none)
         say("a topic is deleted, again", session["sessionId"], 2, none)
+        made(talk, gone["name"])
+        say("a topic is created again", session["sessionId"], 3, none)
+
+
+def fetch_beside_unknown(talk: Talk) -> None:
+    """A Fetch that waits for a known partition, beside unknown ones."""
+    topic, small = made(talk, "beside"), made(talk, "beside-small")
+    unknown = fetched({"name": "beside-unknown", "topicId": UNKNOWN_ID}, {})
+    unknown["topics"] += fetched(small, {"partition": 5})["topics"]
+    for offset, version in enumerate(talk.versions(ApiKey.FETCH)):
+        body = fetched(topic, {"fetchOffset": offset}, minBytes=1, maxWaitMs=7000)
+        body["topics"] += unknown["topics"]
+        with talk.line() as line:
+            line.send(ApiKey.FETCH, version, body)
+            talk.prepare(ApiKey.PRODUCE, produced(topic, batch()))
+            talk.note(f"FETCH {version}: waits", line.receive(ApiKey.FETCH, version))
+        talk.ask("only unknown", ApiKey.FETCH, version, {**unknown, "minBytes": 1, "maxWaitMs": 60_000})
+
+
+def compacted(talk: Talk) -> None:
+    """The batches that the cleaner leaves, and the offsets of their times: one is emptied, and keeps its time."""
+    topic = made(talk, "compacted", cleanup_policy="compact", min_cleanable_dirty_ratio="0", segment_bytes="1048576")
+    large = b"v" * 700_000
+
+    def put(*rows: tuple[int, bytes, bytes], **options: Any) -> None:
+        records = [Record(number, TIME_MS + time_ms, *pair) for number, (time_ms, *pair) in enumerate(rows)]
+        answer = talk.prepare(ApiKey.PRODUCE, produced(topic, encode_batch(records, **options)))
+        assert answer["responses"][0]["partitionResponses"][0]["errorCode"] == 0, answer
+
+    put((100, b"a", b"1"), (300, b"b", b"2"), (200, b"c", b"3"), compression=Compression.GZIP)
+    put((9000, b"a", b"4"), compression=Compression.LZ4, producer_id=7100, producer_epoch=2, base_sequence=5)
+    put((400, b"b", b"5"), (500, b"b", b"6"), producer_id=7101, producer_epoch=0, base_sequence=0)
+    put((600, b"a", b"7"))
+    for _ in range(2):
+        put((700, b"large", large))  # the second one begins a segment
+
+    def headers() -> list[dict[str, Any]]:
+        answer = talk.prepare(ApiKey.FETCH, fetched(topic, {}))
+        data = base64.b64decode(answer["responses"][0]["partitions"][0]["records"])
+        return [
+            {
+                "offsets": f"{header.base_offset} to {header.last_offset}, {header.count} records",
+                "attributes": header.attributes,
+                "times": f"{header.base_timestamp} to {header.max_timestamp}",
+                "producer": f"{header.producer_id} {header.producer_epoch} {header.base_sequence}",
+                "bytes": header.size if header.count == 0 else None,
+            }
+            for _, header in iter_headers(data)
+        ]
+
+    eventually(lambda: headers()[1]["offsets"].endswith(" 0 records"))
+    talk.note("batches", headers())
+    for time_ms in (-3, -2, -1, 0, TIME_MS + 250, TIME_MS + 501, TIME_MS + 701):
+        row = {"partitionIndex": 0, "timestamp": time_ms}
+        body = {"replicaId": -1, "topics": [{"name": topic["name"], "partitions": [row]}]}
+        talk.sweep(f"time {time_ms}", ApiKey.LIST_OFFSETS, body)
 
 
 def list_offsets(talk: Talk) -> None:
@@ -168,6 +227,7 @@ def delete_records(talk: Talk) -> None:
     for version in talk.versions(ApiKey.DELETE_RECORDS):
         topic = filled(talk, f"delete-{version}", 2)
         made(talk, f"delete-compacted-{version}", cleanup_policy="compact")
+        made(talk, f"delete-kept-{version}", cleanup_policy="")
 
         def say(case: str, name: str, *rows: tuple[int, int], version: int = version) -> None:
             partitions = [{"partitionIndex": index, "offset": offset} for index, offset in rows]
@@ -181,13 +241,18 @@ def delete_records(talk: Talk) -> None:
         body = fetched(topic, {"fetchOffset": 10})
         talk.ask(f"after {version}", ApiKey.FETCH, talk.latest[ApiKey.FETCH], body)
         talk.ask(f"below {version}", ApiKey.FETCH, talk.latest[ApiKey.FETCH], fetched(topic, {"fetchOffset": 3}))
-        say("all", name, (0, -1))
+        newest = {"replicaId": -1, "topics": [{"name": name, "partitions": [{"partitionIndex": 0, "timestamp": -3}]}]}
+        for case, offset in (("up to the newest", 10), ("the newest, too", 11), ("all", -1)):
+            say(case, name, (0, offset))
+            talk.ask(f"newest after {case} {version}", ApiKey.LIST_OFFSETS, talk.latest[ApiKey.LIST_OFFSETS], newest)
         say("empty", name, (1, -1))
         say("empty, 0", name, (1, 0))
         say("empty, 1", name, (1, 1))
         say("unknown partition", name, (9, 0), (0, 15))
         say("unknown topic", "delete-unknown", (0, 0))
         say("compacted", f"delete-compacted-{version}", (0, 0))
+        say("kept", f"delete-kept-{version}", (0, 0))
+        say("kept, 1", f"delete-kept-{version}", (0, 1))
         say("internal", "__consumer_offsets", (0, 0))
         say("internal, unknown partition", "__consumer_offsets", (9999, 0))
         say("invalid", "a b", (0, 0))

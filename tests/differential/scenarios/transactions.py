@@ -404,7 +404,7 @@ def transactions(talk: Talk) -> None:
         "negative epoch": {"producerEpoch": -1},
     }
 
-    def add(case: str, body: Body, names: list[Body]) -> None:
+    def add(case: str, body: Body, names: list[Body], newest: int = talk.latest[ApiKey.ADD_PARTITIONS_TO_TXN]) -> None:
         old = {
             "v3AndBelowTransactionalId": body["transactionalId"],
             "v3AndBelowProducerId": body["producerId"],
@@ -414,7 +414,7 @@ def transactions(talk: Talk) -> None:
         for verify in (False, True):
             one = {**body, "verifyOnly": verify, "topics": names}
             for version in talk.versions(ApiKey.ADD_PARTITIONS_TO_TXN):
-                if version >= 4 or not verify:
+                if version <= newest and (version >= 4 or not verify):
                     label = f"{next(number)} {case} {verify}"
                     talk.ask(label, ApiKey.ADD_PARTITIONS_TO_TXN, version, {**old, "transactions": [one]})
 
@@ -434,6 +434,13 @@ def transactions(talk: Talk) -> None:
         "nothing": [],
     }.items():
         add(case, good, names)
+    internal = {"name": "__transaction_state", "partitions": [0]}
+    for case, names in {
+        "internal topic": [internal],
+        "internal topic that does not exist": [{"name": "__share_group_state", "partitions": [0]}],
+        "good, unknown and internal": [*partitions, {"name": "txn-nowhere", "partitions": [0]}, internal],
+    }.items():
+        add(case, good, names, LAST_OF_FIRST[ApiKey.ADD_PARTITIONS_TO_TXN])
     for case, more in {
         "unknown member": {"memberId": "nobody", "generationId": 1},
         "generation alone": {"generationId": 1},
