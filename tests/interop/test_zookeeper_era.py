@@ -188,7 +188,9 @@ def test_the_controllers_requests_have_a_plane_of_their_own(tmp_path: Path, is_f
         assert not any(f"127.0.0.1:{ours.ports[0]} " in line for line in sent_to)
         connected = re.findall(r" connected to controller (\S+)", "".join(ours.output))
         for_requests = apache.ports[0 if is_forced else 1]
-        assert connected == [f"{APACHE_ID}@127.0.0.1:{port}" for port in (for_requests, apache.ports[1])]
+        # Two for requests: CreateTopics, which waits for leaders, has one of its own.
+        ports = (for_requests, for_requests, apache.ports[1])
+        assert connected == [f"{APACHE_ID}@127.0.0.1:{port}" for port in ports]
         assert any("controlled shutdown succeeded" in line for line in ours.output)
 
 
