@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from operator import attrgetter
 from typing import NamedTuple
 from uuid import UUID
 
@@ -170,7 +169,7 @@ class FetchContext:
         return "" if entry is None else entry.topic
 
     def respond(
-        self, answers: list[Answered], name_of: Callable[[TopicKey], str] = attrgetter("name")
+        self, answers: list[Answered], name_of: Callable[[TopicKey], str]
     ) -> Steps[tuple[int, list[FetchableTopicResponse]]]:
         """Return the session id and the topics of the response. ``name_of`` returns an empty string for an unknown id.
 

@@ -13,7 +13,6 @@ from kraft.cli.output import print_columns, print_json
 from kraft.client.cluster import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, TIMEOUT_S, Cluster, check
 from kraft.client.groups import SHARE, GroupDescription, MemberDescription, describe_group, share_group_offsets
 from kraft.client.offsets import commit_offsets, committed_offsets
-from kraft.client.retry import retried
 from kraft.messages.delete_groups_request import DeleteGroupsRequest
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.records.batch import MAX_OFFSET
@@ -46,9 +45,8 @@ def list_command(bootstrap: str, as_json: bool) -> None:
         return [groups[name] for name in sorted(groups)]
 
     async def operate(cluster: Cluster) -> list[dict[str, str]]:
-        return await retried(  # a coordinator may be loading
-            partial(attempt, cluster), "the list of groups", TIMEOUT_S, on_failure=cluster.change_server
-        )
+        # A coordinator may be loading.
+        return await cluster.retried(partial(attempt, cluster), "the list of groups", TIMEOUT_S)
 
     groups = run(bootstrap, operate)
     if as_json:

@@ -16,7 +16,6 @@ from kraft.cli.options import Servers, json_option, run, servers_options
 from kraft.cli.output import print_columns, print_json, print_tabs
 from kraft.cli.storage import load_config
 from kraft.client.cluster import TIMEOUT_S, Cluster, check
-from kraft.client.retry import retried
 from kraft.config.defaults import DEFAULT_PROPERTIES
 from kraft.config.listeners import address
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
@@ -96,7 +95,7 @@ async def ask(cluster: Cluster, *, controllers: bool) -> Described:
         answer = await cluster.request(DescribeQuorumRequest(topics=[topic]), node_id)
         return Described(cluster_described.cluster_id, _quorum(answer), answer.nodes)
 
-    return await retried(attempt, "the metadata quorum", TIMEOUT_S, on_failure=cluster.change_server)
+    return await cluster.retried(attempt, "the metadata quorum", TIMEOUT_S)
 
 
 def _quorum(answer: DescribeQuorumResponse) -> Quorum:

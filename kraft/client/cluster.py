@@ -6,14 +6,14 @@ since Kafka 2.1 supports such a version.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import trio
 
-from kraft.client.retry import ClusterUnreachable, reason, retried
+from kraft.client.retry import ClusterUnreachable, passes, reason, retried
 from kraft.config.listeners import address, parse_host_port
 from kraft.config.setting import invalid
 from kraft.messages.describe_cluster_request import DescribeClusterRequest
@@ -27,6 +27,8 @@ from kraft.rpc.client import Connection, open_connection
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 from kraft.world.dial import Dial, dial_by_tcp
+
+T = TypeVar("T")
 
 TIMEOUT_S = 30.0
 """``request.timeout.ms``. Metadata and coordinator operations are also retried for this long."""
@@ -164,6 +166,21 @@ class Cluster:
         servers = ",".join(address(*where) for where in self._bootstrap)
         raise ClusterUnreachable(f"Cannot connect to {servers}: {why}")
 
+    async def retried(
+        self, attempt: Callable[[], Awaitable[T]], what: str, timeout_s: float, *, lets_finish: bool = False
+    ) -> T:
+        """Repeat an attempt as :func:`~kraft.client.retry.retried`, each time with another server for its lookups."""
+
+        async def at_a_server() -> T:
+            try:
+                return await attempt()
+            except Exception as error:
+                if passes(error):
+                    self.change_server()
+                raise
+
+        return await retried(at_a_server, what, timeout_s, lets_finish=lets_finish)
+
     def change_server(self) -> None:
         """Let another known server handle the next lookup: this one hangs, or has metadata from before a change.
 
@@ -251,7 +268,7 @@ class Cluster:
                 check(found.error_code)
             return found
 
-        topic = await retried(attempt, f"topic {name}", TIMEOUT_S, on_failure=self.change_server)
+        topic = await self.retried(attempt, f"topic {name}", TIMEOUT_S)
         check(topic.error_code, f"topic {name} does not exist")
         return topic
 
@@ -296,7 +313,7 @@ class Cluster:
             return response
 
         what = "group" if kind is CoordinatorType.GROUP else "transactional id"
-        return await retried(attempt, f"{what} {key}", TIMEOUT_S, on_failure=self.change_server)
+        return await self.retried(attempt, f"{what} {key}", TIMEOUT_S)
 
     def coordinator_of(self, key: str, kind: CoordinatorType) -> int:
         """Return the broker to which the last request of :meth:`ask_coordinator` for this key went."""
@@ -328,7 +345,7 @@ class Cluster:
                 found.update(await self.leader_offsets(leader, topic, asked, isolation_level=isolation_level))
             return found
 
-        return await retried(attempt, f"offsets of {topic}", TIMEOUT_S, on_failure=self.change_server)
+        return await self.retried(attempt, f"offsets of {topic}", TIMEOUT_S)
 
     async def leader_offsets(
         self, leader: int, topic: str, timestamps: Mapping[int, int], *, isolation_level: int = 0

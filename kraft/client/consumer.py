@@ -10,7 +10,7 @@ import trio
 
 from kraft.client.cluster import EARLIEST_TIMESTAMP, LOOKUP_TIMEOUT_S, METADATA_MAX_AGE_S, Cluster, check
 from kraft.client.fetching import FETCH_MAX_WAIT_S, fetch
-from kraft.client.retry import PASSING, passes, retried
+from kraft.client.retry import PASSING, passes
 from kraft.messages.fetch_response import PartitionData
 from kraft.records.batch import TruncatedBatch, check_batch, iter_headers
 from kraft.records.record import Record, read_records
@@ -81,9 +81,7 @@ class Consumer:
             return await self._attempt(wait_s, max_records)
 
         while True:
-            found = await retried(
-                attempt, f"topic {self._topic}", self._retry_timeout_s, on_failure=self._cluster.change_server
-            )
+            found = await self._cluster.retried(attempt, f"topic {self._topic}", self._retry_timeout_s)
             if found or not self.positions or trio.current_time() >= deadline:
                 return found
 

@@ -7,7 +7,6 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from kraft.client.cluster import Cluster, check
-from kraft.client.retry import retried
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kraft.messages.fetch_response import PartitionData
 from kraft.records.batch import BatchHeader, TruncatedBatch, check_batch, iter_headers
@@ -100,12 +99,8 @@ class PartitionFetcher:
             GaveUp: no attempt succeeded. The last one began within ``retry_timeout_s``.
         """
         name = f"{self._topic}-{self._partition}"
-        return await retried(
-            lambda: self._attempt(max_wait_s),
-            f"fetch from {name}",
-            self._retry_timeout_s,
-            on_failure=self._cluster.change_server,
-            lets_finish=True,
+        return await self._cluster.retried(
+            lambda: self._attempt(max_wait_s), f"fetch from {name}", self._retry_timeout_s, lets_finish=True
         )
 
     async def _attempt(self, max_wait_s: float) -> WholeBatches:

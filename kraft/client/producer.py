@@ -9,7 +9,7 @@ import attrs
 import trio
 
 from kraft.client.cluster import LOOKUP_TIMEOUT_S, METADATA_MAX_AGE_S, TIMEOUT_MS, Cluster, check, version_for
-from kraft.client.retry import passes, retried
+from kraft.client.retry import passes
 from kraft.messages.init_producer_id_request import InitProducerIdRequest
 from kraft.messages.init_producer_id_response import InitProducerIdResponse
 from kraft.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -108,9 +108,7 @@ class Producer:
         if self._partition is not None:
             self._check_partition(self._partition)
         if self._acks == ALL_REPLICAS and self._transactional_id is None:
-            answer = await retried(
-                self._ask_for_id, "producer id", self._delivery_timeout_s, on_failure=self._cluster.change_server
-            )
+            answer = await self._cluster.retried(self._ask_for_id, "producer id", self._delivery_timeout_s)
             self._id = (answer.producer_id, answer.producer_epoch)
 
     async def send(self, records: Sequence[KeyValue]) -> None:
@@ -193,12 +191,7 @@ class Producer:
             transactional=self._transactional_id is not None,
         )
         name, count = f"{self._topic}-{partition}", len(chosen)
-        await retried(
-            lambda: self._attempt(partition, batch, count),
-            name,
-            self._delivery_timeout_s,
-            on_failure=self._cluster.change_server,
-        )
+        await self._cluster.retried(lambda: self._attempt(partition, batch, count), name, self._delivery_timeout_s)
         self.uncertain = 0
         self.stored += count
         self._sequences[partition] = (sequence + count) & _MAX_SEQUENCE

@@ -61,12 +61,10 @@ async def retried(
     timeout_s: float,
     *,
     pause_s: float = RETRY_S,
-    on_failure: Callable[[], None] | None = None,
     lets_finish: bool = False,
 ) -> T:
     """Return the result of ``attempt``. Repeat it after each failure that can pass, and log the first of these.
 
-    ``on_failure`` is called after each of these failures.
     With ``lets_finish`` the last attempt begins within ``timeout_s`` and may end later.
 
     Raises:
@@ -86,8 +84,6 @@ async def retried(
                     level = logging.DEBUG if _is_usual(error) else logging.WARNING
                     logger.log(level, "%s: %s; trying again", what, reason(error))
                 failure = reason(error)
-                if on_failure is not None:
-                    on_failure()
             await trio.sleep(pause_s)
     raise GaveUp(f"{what}: gave up after {timeout_s:g} seconds: {failure or 'no answer in time'}")
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import attrs
 
 from kraft.client.cluster import TIMEOUT_S, Cluster, CoordinatorType, check
-from kraft.client.retry import retried
 from kraft.messages.describe_producers_request import DescribeProducersRequest, TopicRequest
 from kraft.messages.describe_producers_response import ProducerState
 from kraft.messages.describe_transactions_request import DescribeTransactionsRequest
@@ -96,7 +95,7 @@ async def list_transactions(
                 listed = ListedTransaction(each.transactional_id, broker, each.producer_id, each.transaction_state)
                 found.append(listed)
 
-    await retried(attempt, "the list of transactions", TIMEOUT_S, on_failure=cluster.change_server)
+    await cluster.retried(attempt, "the list of transactions", TIMEOUT_S)
     return sorted(found, key=lambda each: each.transactional_id)
 
 
@@ -150,7 +149,7 @@ async def describe_producers(
                         check(each.error_code, f"{topic.name}-{each.partition_index}: {_text(each.error_code)}")
                         found[topic.name, each.partition_index] = each.active_producers
 
-    await retried(attempt, "the producers", TIMEOUT_S, on_failure=cluster.change_server)
+    await cluster.retried(attempt, "the producers", TIMEOUT_S)
     return found
 
 
@@ -218,8 +217,7 @@ async def abort_transaction(cluster: Cluster, transaction: OpenTransaction) -> N
         response = await cluster.request(WriteTxnMarkersRequest([marker]), leader)
         check(response.markers[0].topics[0].partitions[0].error_code)
 
-    what = f"the marker of {transaction.topic}-{transaction.partition}"
-    await retried(attempt, what, TIMEOUT_S, on_failure=cluster.change_server)
+    await cluster.retried(attempt, f"the marker of {transaction.topic}-{transaction.partition}", TIMEOUT_S)
 
 
 async def replicated_places(cluster: Cluster, topics: Sequence[str] | None, broker_id: int | None) -> list[Place]:

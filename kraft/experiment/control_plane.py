@@ -16,7 +16,6 @@ import attrs
 import trio
 
 from kraft.client.cluster import LATEST_TIMESTAMP, Cluster, check, open_cluster
-from kraft.client.retry import retried
 from kraft.experiment.legacy_cluster import APACHE, CONTROLLER_ID, KRAFT, Layout, RunningCluster, running_cluster
 from kraft.experiment.load import ALL, LEADER, PER_REQUEST, TOPIC, Batches, Load, stored_numbers
 from kraft.experiment.request_times import of_apache, of_kraft
@@ -114,7 +113,7 @@ async def _measure(plan: Plan, running: RunningCluster, say: Say) -> list[_Phase
     count = math.ceil(2 * per_phase / (2 * PER_REQUEST)) * 2 * PER_REQUEST
     homes = {partition: BROKERS if partition % 2 else BROKERS[::-1] for partition in range(count)}
     async with open_cluster(running.bootstrap, "experiment", retry_timeout_s=60) as cluster:
-        await retried(lambda: _all_known(cluster, running), "all brokers", SETTLE_TIMEOUT_S)
+        await cluster.retried(lambda: _all_known(cluster, running), "all brokers", SETTLE_TIMEOUT_S)
         await _create(cluster, homes)
         # All partitions prefer the other broker from now on. A preferred election moves the leader there.
         await _prefer(cluster, {partition: list(replicas[::-1]) for partition, replicas in homes.items()})

@@ -10,7 +10,7 @@ import trio
 
 from kraft.client.cluster import TIMEOUT_S, Cluster
 from kraft.client.fetching import IsolationLevel
-from kraft.client.retry import GaveUp, retried
+from kraft.client.retry import GaveUp
 from kraft.spark.options import Option, OptionError, Options
 from kraft.spark.topic_options import (
     ASSIGN,
@@ -54,9 +54,7 @@ class TopicOffsets:
         topics = [topic for topic, _ in assigned] if assigned else self._options.get(SUBSCRIBE)
         if topics is None:
             pattern = re.compile(self._options[SUBSCRIBE_PATTERN])
-            found = await retried(
-                lambda: self._cluster.metadata(None), "topics", TIMEOUT_S, on_failure=self._cluster.change_server
-            )
+            found = await self._cluster.retried(lambda: self._cluster.metadata(None), "topics", TIMEOUT_S)
             named = [topic for topic in found.topics if topic.name is not None and not topic.is_internal]
             matching = [topic for topic in named if pattern.fullmatch(topic.name or "")]
         else:

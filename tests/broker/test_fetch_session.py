@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import uuid
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -31,6 +32,8 @@ from kraft.wire.errors import ErrorCode, KafkaError
 
 EVICTION_S = 120.0
 NO_ID = uuid.UUID(int=0)
+NAME = attrgetter("name")
+"""The name of a topic in a session by names."""
 
 
 def cache(slots: int = 10) -> FetchSessionCache:
@@ -68,12 +71,14 @@ def ask(sessions: FetchSessionCache, message: FetchRequest, now: float = 0.0) ->
 
 
 def told(context: FetchContext, *answers: Answered) -> list[int]:
-    return [each.partition_index for topic in finished(context.respond(list(answers)))[1] for each in topic.partitions]
+    return [
+        each.partition_index for topic in finished(context.respond(list(answers), NAME))[1] for each in topic.partitions
+    ]
 
 
 def opened(sessions: FetchSessionCache, partitions: int = 1, now: float = 0.0, *, follower: bool = False) -> int:
     context = ask(sessions, full(partitions, follower=follower), now)
-    return finished(context.respond([data(index) for index in range(partitions)]))[0]
+    return finished(context.respond([data(index) for index in range(partitions)], NAME))[0]
 
 
 def refused(sessions: FetchSessionCache, message: FetchRequest, *, uses_topic_ids: bool = False) -> ErrorCode:
@@ -119,7 +124,7 @@ class TestOpening:
     def test_a_full_request_opens_a_session_and_is_answered_in_full(self) -> None:
         sessions = cache()
         context = ask(sessions, full(2))
-        session_id, topics = finished(context.respond([data(0), data(1)]))
+        session_id, topics = finished(context.respond([data(0), data(1)], NAME))
         assert session_id in sessions.sessions
         assert [each.partition_index for each in topics[0].partitions] == [0, 1]
 
@@ -127,7 +132,7 @@ class TestOpening:
         sessions = cache()
         context = ask(sessions, request(NO_SESSION, FINAL_EPOCH, {0: 0}))
         assert len(context.wanted) == 1
-        assert finished(context.respond([data(0)]))[0] == NO_SESSION
+        assert finished(context.respond([data(0)], NAME))[0] == NO_SESSION
         assert not sessions.sessions
 
     def test_epoch_minus_one_closes_the_session_that_it_names(self) -> None:
@@ -184,7 +189,7 @@ class TestIncremental:
         sessions = cache()
         session_id = opened(sessions, 1)
         context = ask(sessions, request(session_id, 1, forget=[0]))
-        assert (context.wanted, finished(context.respond([]))) == ([], (NO_SESSION, []))
+        assert (context.wanted, finished(context.respond([], NAME))) == ([], (NO_SESSION, []))
         assert not sessions.sessions
 
     def test_a_request_overtaken_by_the_next_one_is_refused(self) -> None:
@@ -194,9 +199,9 @@ class TestIncremental:
         slow = ask(sessions, request(session_id, 1))
         fast = ask(sessions, request(session_id, 2))
         with pytest.raises(KafkaError) as caught:
-            finished(slow.respond([data(0)]))
+            finished(slow.respond([data(0)], NAME))
         assert caught.value.code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
-        assert finished(fast.respond([data(0)])) == (session_id, [])
+        assert finished(fast.respond([data(0)], NAME)) == (session_id, [])
 
 
 class TestWhatIsNews:
@@ -341,7 +346,7 @@ class IncrementalClient(RuleBasedStateMachine):
             key, answer = data(wanted.partition, b"r" * has_more, high_watermark, error_code=code)
             answer.log_start_offset = log_start
             answers.append((key, answer))
-        self.session_id, topics = finished(context.respond(answers))
+        self.session_id, topics = finished(context.respond(answers, NAME))
         heard = [each for topic in topics for each in topic.partitions]
         if self.epoch != INITIAL_EPOCH:
             for each in heard:
@@ -417,7 +422,7 @@ class TestLongRequests:
         change = sessions.context(request(session_id, 1, {0: 1, 4: 0}, forget=[1, 2]), uses_topic_ids=False, now=0)
         assert len(list(change)) >= 2 + 2 + 2 + 2  # also forgets, and collects the session's partitions
         answers = [data(index) for index in range(3)]
-        assert len(list(ask(sessions, full(3)).respond(answers))) >= 2 + 3
+        assert len(list(ask(sessions, full(3)).respond(answers, NAME))) >= 2 + 3
 
     def test_a_session_that_a_request_changes_is_not_continued(self) -> None:
         sessions = cache()
@@ -444,7 +449,7 @@ class TestLongRequests:
     def test_a_request_that_is_overtaken_while_it_responds_is_refused(self) -> None:
         sessions = cache()
         session_id = opened(sessions, 2)
-        slow = ask(sessions, request(session_id, 1)).respond([data(0, b"r"), data(1, b"r")])
+        slow = ask(sessions, request(session_id, 1)).respond([data(0, b"r"), data(1, b"r")], NAME)
         next(slow)
         ask(sessions, request(session_id, 2))
         with pytest.raises(KafkaError) as caught:
@@ -484,4 +489,4 @@ def answered(sessions: FetchSessionCache, asked: FetchRequest, now: float, answe
     """A request from its decision to its response."""
     with contextlib.suppress(KafkaError):
         context = yield from sessions.context(asked, uses_topic_ids=False, now=now)
-        yield from context.respond(answers)
+        yield from context.respond(answers, NAME)

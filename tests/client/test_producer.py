@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import cast
@@ -17,7 +17,7 @@ from kafka.partitioner import default as kafka_python
 
 from kraft.client.cluster import LOOKUP_TIMEOUT_S, METADATA_MAX_AGE_S, Cluster, open_cluster
 from kraft.client.producer import ALL_REPLICAS, NO_ACKNOWLEDGEMENT, Producer, murmur2
-from kraft.client.retry import ClusterUnreachable, GaveUp
+from kraft.client.retry import ClusterUnreachable, GaveUp, retried
 from kraft.messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 from kraft.messages.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kraft.messages.registry import ApiKey
@@ -73,6 +73,9 @@ class Refusing:
 
     def change_server(self) -> None:
         """There is only one."""
+
+    async def retried(self, attempt: Callable[[], Awaitable[object]], what: str, timeout_s: float) -> object:
+        return await retried(attempt, what, timeout_s)
 
     async def connection(self, node_id: int) -> Refusing:
         return self

@@ -37,22 +37,6 @@ async def test_a_passing_failure_is_retried_and_logged_once(
     assert record.getMessage().startswith("orders-0: NOT_LEADER_OR_FOLLOWER: ")
 
 
-async def test_each_passing_failure_is_reported_to_the_caller(autojump_clock: trio.testing.MockClock) -> None:
-    """``retried``: "``on_failure`` is called after each of these failures"."""
-    failures, reported = [*PASSES, KafkaError(ErrorCode.MESSAGE_TOO_LARGE)], 0
-
-    async def attempt() -> None:
-        raise failures.pop(0)
-
-    def report() -> None:
-        nonlocal reported
-        reported += 1
-
-    with pytest.raises(KafkaError, match="MESSAGE_TOO_LARGE"):
-        await retried(attempt, "orders-0", 30.0, on_failure=report)
-    assert reported == len(PASSES)
-
-
 async def test_a_failure_that_cannot_pass_is_raised_at_once() -> None:
     async def attempt() -> None:
         raise KafkaError(ErrorCode.MESSAGE_TOO_LARGE)
