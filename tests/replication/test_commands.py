@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
-import shutil
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from uuid import UUID
@@ -17,198 +14,32 @@ import trio
 import trio.testing
 
 from kraft.config.properties import from_mapping
-from kraft.messages.leader_and_isr_request import (
-    LeaderAndIsrPartitionState,
-    LeaderAndIsrRequest,
-    LeaderAndIsrTopicState,
-)
-from kraft.messages.stop_replica_request import StopReplicaPartitionState, StopReplicaRequest, StopReplicaTopicState
 from kraft.messages.update_metadata_request import (
-    UpdateMetadataBroker,
-    UpdateMetadataEndpoint,
-    UpdateMetadataPartitionState,
-    UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
-from kraft.metadata.image import Image, ResourceType
+from kraft.metadata.image import ResourceType
 from kraft.records.record import Record, encode_batch
 from kraft.replication.commands import ControllerCommands
 from kraft.replication.compaction import Compaction
 from kraft.replication.maintenance import Maintenance
-from kraft.replication.partition import HostedPartition
-from kraft.replication.replicas import LeaderChanges, Replicas
+from kraft.replication.replicas import Replicas
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
+from tests.replication.commanded import (
+    BROKER_EPOCH,
+    CONTROLLER,
+    OTHER,
+    US,
+    Broker,
+    leader_and_isr,
+    stop_replica,
+    update_metadata,
+)
 from tests.support.freed import errors_freed
 from tests.support.held import TOPIC, TOPIC_ID, broker_in
 from tests.support.steps import steps_of_tasks
 from tests.support.talk import batch
-
-US, OTHER, CONTROLLER = 1, 2, 3
-BROKER_EPOCH, CONTROLLER_EPOCH = 40, 5
-SEVERAL = 5
-"""Partitions whose logs a worker thread creates."""
-
-
-@attrs.define
-class Coordinators:
-    """Notes what the group coordinator would take over, give up and forget."""
-
-    gained: list[str] = attrs.Factory(list)
-    lost: list[str] = attrs.Factory(list)
-    deleted: list[str] = attrs.Factory(list)
-    failure: Exception | None = None
-
-    async def offsets_deleted(self, image: Image) -> None:
-        await trio.lowlevel.checkpoint()
-        if self.failure is not None:
-            raise self.failure
-
-    def apply(self, led: LeaderChanges, deleted: Iterable[str] = ()) -> None:
-        self.gained += [each.name for each in led.gained]
-        self.lost += [each.name for each in led.lost]
-        self.deleted += deleted
-
-
-@attrs.define
-class Broker:
-    """A registered broker with an empty disk, and ZooKeeper's settings of topics."""
-
-    replicas: Replicas
-    configs: dict[str, dict[str, str]] = attrs.Factory(dict)
-    config_reads: int = 0
-    coordinators: Coordinators = attrs.Factory(Coordinators)
-    commands: ControllerCommands = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.commands = ControllerCommands(self.replicas, self.coordinators, self.topic_configs)
-        self.commands.registered(BROKER_EPOCH)
-
-    async def topic_configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
-        await trio.lowlevel.checkpoint()
-        self.config_reads += 1
-        return {name: self.configs.get(name, {}) for name in names}
-
-    @property
-    def partition(self) -> HostedPartition:
-        return self.replicas.partitions[TOPIC][0]
-
-    async def lead(self, leader: int = US, epoch: int = 0, **changed: object) -> ErrorCode:
-        """Give partition 0 a leader; return the error of the partition."""
-        response = await self.commands.lead_and_follow(leader_and_isr(leader, epoch, **changed))
-        assert response.error_code == 0
-        return ErrorCode(response.topics[0].partition_errors[0].error_code)
-
-    async def stop(self, epoch: int, *, delete: bool) -> ErrorCode:
-        response = await self.commands.stop_replicas(stop_replica(epoch, delete=delete))
-        assert response.error_code == 0
-        return ErrorCode(response.partition_errors[0].error_code)
-
-
-@pytest.fixture
-async def broker(tmp_path: Path, nursery: trio.Nursery) -> Broker:
-    replicas = broker_in(tmp_path, US).replicas
-    await replicas.load(None)
-    broker = Broker(replicas)
-    nursery.start_soon(broker.commands.run)
-    return broker
-
-
-def leader_and_isr(
-    leader: int = US,
-    epoch: int = 0,
-    *,
-    replicas: tuple[int, ...] = (US, OTHER),
-    topic_id: UUID = TOPIC_ID,
-    broker_epoch: int = BROKER_EPOCH,
-    controller_epoch: int = CONTROLLER_EPOCH,
-) -> LeaderAndIsrRequest:
-    state = LeaderAndIsrPartitionState(
-        leader=leader, leader_epoch=epoch, isr=list(replicas), partition_epoch=9, replicas=list(replicas)
-    )
-    return LeaderAndIsrRequest(
-        controller_id=CONTROLLER,
-        controller_epoch=controller_epoch,
-        broker_epoch=broker_epoch,
-        topic_states=[LeaderAndIsrTopicState(TOPIC, topic_id, [state])],
-    )
-
-
-def update_metadata(
-    *brokers: int,
-    leader: int = US,
-    topic_id: UUID = TOPIC_ID,
-    broker_epoch: int = BROKER_EPOCH,
-    controller_epoch: int = CONTROLLER_EPOCH,
-) -> UpdateMetadataRequest:
-    state = UpdateMetadataPartitionState(leader=leader, leader_epoch=0, isr=[US], zk_version=0, replicas=[US])
-    alive = [
-        UpdateMetadataBroker(id=each, endpoints=[UpdateMetadataEndpoint(port=9092, host="h", listener="PLAINTEXT")])
-        for each in brokers
-    ]
-    return UpdateMetadataRequest(
-        controller_id=CONTROLLER,
-        controller_epoch=controller_epoch,
-        broker_epoch=broker_epoch,
-        topic_states=[UpdateMetadataTopicState(TOPIC, topic_id, [state])],
-        live_brokers=alive,
-    )
-
-
-def stop_replica(
-    epoch: int, *, delete: bool, broker_epoch: int = BROKER_EPOCH, controller_epoch: int = CONTROLLER_EPOCH
-) -> StopReplicaRequest:
-    states = [StopReplicaPartitionState(0, epoch, delete)]
-    return StopReplicaRequest(
-        controller_id=CONTROLLER,
-        controller_epoch=controller_epoch,
-        broker_epoch=broker_epoch,
-        topic_states=[StopReplicaTopicState(TOPIC, states)],
-    )
-
-
-@attrs.define
-class FailingDisk:
-    """Refuses to rename the directories with these names."""
-
-    refused: set[str]
-    _rename: Callable[[str, str], None] = os.rename
-
-    def rename(self, source: str, target: str) -> None:
-        if os.path.basename(source) in self.refused:
-            raise OSError(errno.EIO, "Input/output error", source)
-        self._rename(source, target)
-
-
-@pytest.fixture
-def failing_disk(monkeypatch: pytest.MonkeyPatch) -> FailingDisk:
-    disk = FailingDisk({f"{TOPIC}-1"})
-    monkeypatch.setattr(os, "rename", disk.rename)
-    return disk
-
-
-async def lead_several(broker: Broker, epoch: int = 0) -> dict[int, int]:
-    """Lead SEVERAL partitions; return their errors, without NONE."""
-    request = leader_and_isr(epoch=epoch)
-    (topic,) = request.topic_states
-    topic.partition_states = [topic.partition_states[0].evolve(partition_index=index) for index in range(SEVERAL)]
-    response = await broker.commands.lead_and_follow(request)
-    return {each.partition_index: each.error_code for each in response.topics[0].partition_errors if each.error_code}
-
-
-async def delete_several(broker: Broker) -> dict[int, int]:
-    """Delete SEVERAL partitions; return their errors, without NONE."""
-    request = stop_replica(-2, delete=True)
-    request.topic_states[0].partition_states = [StopReplicaPartitionState(index, -2, True) for index in range(SEVERAL)]
-    response = await broker.commands.stop_replicas(request)
-    assert (response.error_code, len(response.partition_errors)) == (0, SEVERAL)
-    return {each.partition_index: each.error_code for each in response.partition_errors if each.error_code}
-
-
-def logs_in(path: Path) -> list[str]:
-    """The directories in ``path`` that a start would open."""
-    return sorted(each.name for each in path.iterdir() if each.is_dir() and "." not in each.name)
 
 
 async def refusal(broker: Broker, **epochs: int) -> set[ErrorCode]:
@@ -380,101 +211,6 @@ async def test_a_stopped_replica_keeps_its_log(broker: Broker) -> None:
     assert not broker.partition.is_leader
     assert broker.partition.log.log_end_offset == 1
     assert await broker.lead(OTHER, epoch=4) is ErrorCode.NONE
-
-
-async def test_a_deletion_is_not_fenced_and_takes_the_directory_away(broker: Broker, tmp_path: Path) -> None:
-    """``LeaderAndIsr.EpochDuringDelete``: the deletion of a topic has no leader epoch of its own."""
-    await broker.lead(epoch=7)
-    assert await broker.stop(6, delete=True) is ErrorCode.FENCED_LEADER_EPOCH
-    assert (tmp_path / f"{TOPIC}-0").exists()
-    assert await broker.stop(-2, delete=True) is ErrorCode.NONE
-    assert TOPIC not in broker.replicas.partitions
-    assert not (tmp_path / f"{TOPIC}-0").exists()
-    assert broker.coordinators.lost == [f"{TOPIC}-0"]
-    assert await broker.stop(-2, delete=True) is ErrorCode.NONE, "a repeated request finds nothing to delete"
-    assert await broker.lead(epoch=0, topic_id=UUID(int=8)) is ErrorCode.NONE, "the name is free"
-
-
-async def test_a_directory_that_cannot_be_renamed_is_one_partitions_error(
-    broker: Broker, failing_disk: FailingDisk, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """``LogManager.asyncDelete``: "errorHandler The error handler that will be called when a exception for a particular
-    topic-partition is raised". ``ReplicaManager.stopReplicas`` puts it into the response of that partition.
-    """
-    await lead_several(broker)
-    roles_changed = broker.replicas.roles_changed
-    assert await delete_several(broker) == {1: ErrorCode.KAFKA_STORAGE_ERROR}
-    assert logs_in(tmp_path) == [f"{TOPIC}-1"]
-    assert len(broker.replicas.retired) == SEVERAL - 1
-    assert broker.coordinators.lost == [f"{TOPIC}-{index}" for index in range(SEVERAL)]
-    assert roles_changed.is_set()
-    assert [each.message for each in caplog.records] == [
-        f"{TOPIC}-1: the log cannot be deleted: [Errno 5] Input/output error: '{tmp_path}/{TOPIC}-1'"
-    ]
-
-
-async def test_a_repeated_deletion_tries_the_directory_again(
-    broker: Broker, failing_disk: FailingDisk, tmp_path: Path
-) -> None:
-    """``Replicas.remove``: "Each later call tries these logs again". With no error, the controller would complete the
-    deletion of the topic, and the log would be the next topic's of that name.
-    """
-    await lead_several(broker)
-    for _ in range(3):
-        assert await delete_several(broker) == {1: ErrorCode.KAFKA_STORAGE_ERROR}
-    failing_disk.refused.clear()
-    assert await delete_several(broker) == {}
-    assert (logs_in(tmp_path), len(broker.replicas.retired)) == ([], SEVERAL)
-
-
-async def test_a_directory_that_a_person_has_removed_is_deleted(broker: Broker, tmp_path: Path) -> None:
-    await lead_several(broker)
-    shutil.rmtree(tmp_path / f"{TOPIC}-0")
-    assert await delete_several(broker) == {}
-    assert (logs_in(tmp_path), len(broker.replicas.retired)) == ([], SEVERAL - 1)
-    assert len(broker.coordinators.lost) == SEVERAL
-
-
-@pytest.mark.parametrize("topic_id", [TOPIC_ID, UUID(int=8)], ids=["same topic", "next topic"])
-async def test_a_partition_gets_no_log_until_its_deleted_one_is_renamed(
-    broker: Broker, failing_disk: FailingDisk, tmp_path: Path, topic_id: UUID
-) -> None:
-    """``Replicas.remove``: "Until then ``assign`` raises StorageError for their partitions"."""
-    failing_disk.refused = {f"{TOPIC}-0"}
-    await broker.lead()
-    broker.partition.append(bytearray(batch(b"deleted")), 0)
-    assert await broker.stop(-2, delete=True) is ErrorCode.KAFKA_STORAGE_ERROR
-    assert await broker.lead(epoch=1, topic_id=topic_id) is ErrorCode.KAFKA_STORAGE_ERROR
-    assert not broker.replicas.partitions
-    failing_disk.refused.clear()
-    assert await broker.stop(-2, delete=True) is ErrorCode.NONE
-    assert await broker.lead(epoch=1, topic_id=topic_id) is ErrorCode.NONE
-    assert (broker.partition.topic_id, broker.partition.log.log_end_offset) == (topic_id, 0)
-
-
-async def test_the_other_partitions_get_logs_although_a_deleted_one_is_not_renamed(
-    broker: Broker, failing_disk: FailingDisk
-) -> None:
-    """``Opener.create_ahead``: "It lacks a log that cannot be created. ``create`` then raises the error"."""
-    await lead_several(broker)
-    await delete_several(broker)
-    assert await lead_several(broker, epoch=1) == {1: ErrorCode.KAFKA_STORAGE_ERROR}
-    assert sorted(broker.replicas.partitions[TOPIC]) == [0, 2, 3, 4]
-
-
-async def test_a_start_opens_a_log_that_could_not_be_deleted(
-    broker: Broker, failing_disk: FailingDisk, nursery: trio.Nursery, tmp_path: Path
-) -> None:
-    """The controller asks again after a start: its topic is in deletion until each replica is deleted."""
-    await lead_several(broker)
-    await delete_several(broker)
-    again = Broker(broker_in(tmp_path, US).replicas)
-    await again.replicas.load(None)
-    nursery.start_soon(again.commands.run)
-    assert await delete_several(again) == {1: ErrorCode.KAFKA_STORAGE_ERROR}
-    failing_disk.refused.clear()
-    assert await delete_several(again) == {}
-    assert logs_in(tmp_path) == []
 
 
 async def test_the_metadata_of_a_deleted_topic_is_removed_with_its_offsets(broker: Broker) -> None:

@@ -31,7 +31,7 @@ from kraft.storage.partition_metadata import read_topic_id, write_topic_id
 from kraft.wire.errors import ErrorCode
 from kraft.wire.uuids import uuid_to_text
 from kraft.world.world import World
-from tests.replication.test_commands import Coordinators
+from tests.replication.commanded import Coordinators
 from tests.support.held import TOPIC, TOPIC_ID, broker_in, leader_in, registration, topic
 
 MANY = 3 * CREATED_AT_ONCE
