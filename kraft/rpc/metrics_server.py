@@ -12,9 +12,10 @@ from functools import partial
 import h11
 import trio
 
-from kraft.config.listeners import address
+from kraft.config.listeners import PLAINTEXT, Endpoint, address
 from kraft.metrics import Registry
 from kraft.metrics.prometheus import CONTENT_TYPE, render
+from kraft.world.listen import SocketSettings, open_listener
 from kraft.world.slices import in_slices
 
 logger = logging.getLogger("kraft.rpc")
@@ -29,23 +30,26 @@ _SLICE_METRICS = 40
 
 async def serve_metrics(
     registry: Registry,
-    host: str | None,
+    host: str,
     port: int,
     *,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until cancelled. ``task_status.started`` gives the port.
+    """Serve until cancelled, on the interfaces of a Kafka listener with this host.
+
+    ``task_status.started`` gives the port.
 
     Raises OSError if the port cannot be bound; its ``filename`` is the setting.
     """
     try:
-        listeners = await trio.open_tcp_listeners(port, host=host or None)
+        sock = await open_listener(Endpoint("metrics", PLAINTEXT, host, port), SocketSettings())
     except OSError as error:
-        where = f"kraft.metrics.listener={address(host or '', port)}"
+        where = f"kraft.metrics.listener={address(host, port)}"
         raise OSError(error.errno, error.strerror or str(error), where) from error
-    task_status.started(listeners[0].socket.getsockname()[1])
+    task_status.started(sock.getsockname()[1])
     limiter = trio.CapacityLimiter(MAX_CONNECTIONS)
-    await trio.serve_listeners(partial(_serve_connection, registry, limiter), listeners)
+    listener = trio.SocketListener(trio.socket.from_stdlib_socket(sock))
+    await trio.serve_listeners(partial(_serve_connection, registry, limiter), [listener])
 
 
 async def _serve_connection(registry: Registry, limiter: trio.CapacityLimiter, stream: trio.SocketStream) -> None:

@@ -67,9 +67,11 @@ async def test_other_tasks_run_while_many_metrics_are_read() -> None:
     assert max(reads.values()) <= 2 * 40  # Trio runs the tasks of a round in any order
 
 
-async def test_without_a_host_they_are_served_on_all_interfaces() -> None:
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "::"])
+async def test_a_host_of_every_interface_accepts_ipv4(host: str) -> None:
+    """``serve_metrics``: "on the interfaces of a Kafka listener with this host"."""
     async with trio.open_nursery() as nursery:
-        port = await nursery.start(serve_metrics, Registry(), "", 0)
+        port = await nursery.start(serve_metrics, Registry(), host, 0)
         assert (await exchange(port, b"GET /metrics HTTP/1.1\r\nhost: n\r\n\r\n")).startswith(b"HTTP/1.1 200")
         nursery.cancel_scope.cancel()
 
