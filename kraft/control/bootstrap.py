@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from kraft.metadata.bootstrap import read_bootstrap
 from kraft.metadata.delta import MetadataError, UnsupportedMetadata
+from kraft.metadata.frame import decode_record
 from kraft.quorum.support import require_supported_file
-from kraft.storage.creation import open_for_reading
 from kraft.storage.directory import BOOTSTRAP_CHECKPOINT
 from kraft.storage.errors import StorageError, UnsupportedFormat
-from kraft.storage.snapshot import MAX_READ_BATCH_BYTES
+from kraft.storage.snapshot import read_snapshot
 
 
 def load_bootstrap(directory: str) -> tuple[Any, ...] | None:
@@ -26,8 +25,7 @@ def load_bootstrap(directory: str) -> tuple[Any, ...] | None:
     path = os.path.join(directory, BOOTSTRAP_CHECKPOINT)
     try:
         require_supported_file(path)
-        with open(path, "rb", opener=open_for_reading) as file:
-            return read_bootstrap(file.read(MAX_READ_BATCH_BYTES))
+        return tuple(map(decode_record, read_snapshot(path)))
     except FileNotFoundError:
         return None
     except UnsupportedMetadata as error:

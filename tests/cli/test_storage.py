@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 from kraft.cli.main import cli
 from kraft.config.features import NAME_OF_LEVEL
+from kraft.control.bootstrap import load_bootstrap
 from kraft.messages.feature_level_record import FeatureLevelRecord
-from kraft.metadata.bootstrap import read_bootstrap
 from kraft.storage.meta_properties import read_meta_properties
 from kraft.wire.uuids import uuid_from_text
 from tests.support.apache_tool import STORAGE, apache_tool
@@ -66,7 +66,7 @@ def test_format_writes_both_files_into_every_directory(config: Path) -> None:
     assert [(meta.cluster_id, meta.node_id) for meta in metas if meta] == [(CLUSTER_ID, 7)] * 2
     assert len({meta.directory_id for meta in metas if meta}) == 2
     for directory in directories:
-        (record,) = read_bootstrap((directory / "bootstrap.checkpoint").read_bytes())
+        (record,) = load_bootstrap(str(directory)) or ()
         assert isinstance(record, FeatureLevelRecord)
         assert (record.name, record.feature_level) == ("metadata.version", 21)
 
@@ -115,7 +115,7 @@ def test_ignore_formatted_does_not_ignore_another_cluster(config: Path) -> None:
 def test_format_with_a_release(config: Path, tmp_path: Path, release: str, level: int) -> None:
     result = run("storage", "format", "-c", config, "-t", CLUSTER_ID, "-r", release)
     assert f"with metadata.version {NAME_OF_LEVEL[level]}." in result.output
-    record, *_ = read_bootstrap((tmp_path / "a" / "bootstrap.checkpoint").read_bytes())
+    record, *_ = load_bootstrap(str(tmp_path / "a")) or ()
     assert record.feature_level == level
 
 
@@ -141,7 +141,7 @@ def test_format_with_the_features_of_a_cluster(
     """KIP-1022: a release gives the levels of all features, and an option replaces one. Level 0 has no record."""
     result = run("storage", "format", "-c", config, "-t", CLUSTER_ID, *options)
     assert result.exit_code == 0, result.output
-    records = read_bootstrap((tmp_path / "a" / "bootstrap.checkpoint").read_bytes())
+    records = load_bootstrap(str(tmp_path / "a")) or ()
     assert [(record.name, record.feature_level) for record in records] == list(levels.items())
     assert all(f"name='{name}', featureLevel={level})" in result.output for name, level in levels.items())
 
@@ -150,7 +150,7 @@ def test_format_accepts_no_initial_controllers(config: Path, tmp_path: Path) -> 
     """KIP-853: kraft.version 0, and no controllers but those of controller.quorum.voters."""
     options = ["--no-initial-controllers", "--feature", "kraft.version=0", "--feature", "metadata.version=20"]
     assert run("storage", "format", "-c", config, "-t", CLUSTER_ID, *options).exit_code == 0
-    (record,) = read_bootstrap((tmp_path / "a" / "bootstrap.checkpoint").read_bytes())
+    (record,) = load_bootstrap(str(tmp_path / "a")) or ()
     assert (record.name, record.feature_level) == ("metadata.version", 20)
 
 
