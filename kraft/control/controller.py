@@ -50,6 +50,11 @@ from kraft.world.world import World
 _SLICE_RECORDS = 200
 """Not a Kafka setting. The cost of the steps of a decision before other tasks run: a few milliseconds of work."""
 
+_STALL_S = 0.1
+"""Not a Kafka setting. If the timer is later than that, the event loop was held."""
+_READING_S = 1.0
+"""Not a Kafka setting. The time to read the heartbeats that arrived while the event loop was held."""
+
 logger = logging.getLogger("kraft.controller")
 
 
@@ -237,12 +242,17 @@ class Controller:
         if active.failure is not None:
             raise active.failure
         core = active.core
+        begun_at = trio.current_time()
         idle_at = active.last_append + self._max_idle_s
         active.wakes_at = min(core.deadline, idle_at)
         with trio.move_on_at(active.wakes_at):
             await active.deadline_moved.wait()
             active.deadline_moved = trio.Event()
             return
+        now = trio.current_time()
+        if core.deadline <= now and begun_at < active.wakes_at < now - _STALL_S:
+            # Kafka notes a heartbeat on arrival (BrokerHeartbeatTracker). Here it may still wait in its socket.
+            await trio.sleep(_READING_S)
         async with active.next_decision():
             if active.failure is not None:  # meanwhile
                 raise active.failure

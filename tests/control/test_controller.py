@@ -125,6 +125,28 @@ async def test_a_silent_broker_is_fenced(tmp_path: Path) -> None:
                 await metadata.replayed(metadata.next_offset + 1)
 
 
+@pytest.mark.parametrize("alive", [True, False])
+async def test_a_heartbeat_that_arrived_while_the_event_loop_was_held_counts(
+    tmp_path: Path, mock_clock: trio.testing.MockClock, alive: bool
+) -> None:
+    """ControllerApis of Apache Kafka notes the contact of a heartbeat on its arrival (BrokerHeartbeatTracker). Here the
+    loop is held for longer than the session of 9 s, and then takes some rounds to read the heartbeat.
+    """
+    async with running(tmp_path) as (quorum, metadata, controller):
+        epoch = await start_broker(quorum, controller)
+        beat = BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=quorum.high_watermark)
+        end_offset = quorum.end_offset
+        mock_clock.jump(20)
+        for _ in range(5):
+            await trio.lowlevel.checkpoint()
+        if alive:
+            await controller.request(beat)
+        mock_clock.jump(2)
+        await trio.testing.wait_all_tasks_blocked()
+        assert (quorum.end_offset > end_offset) is not alive
+        assert (await committed_image(quorum, metadata)).brokers[1].fenced is not alive
+
+
 async def test_an_idle_controller_writes_no_op_records(tmp_path: Path) -> None:
     """metadata.max.idle.interval.ms, KIP-835; they move the offset and nothing else."""
     async with running(tmp_path, idle_ms=5) as (quorum, metadata, _):
