@@ -3,6 +3,7 @@ under control.
 
 The controller grants a lease, and a heartbeat every ``broker.heartbeat.interval.ms`` renews it. A broker whose lease
 has expired is fenced and keeps sending heartbeats. A broker whose registration was removed or replaced registers again.
+So does one that registered before the cluster was upgraded to a metadata.version with log directories (KIP-858).
 
 If this node is also the active controller, the lock on the log directories proves that the former incarnation has
 ended. Its registration then does not wait until the old lease expires. Any other controller makes the broker wait, as
@@ -21,12 +22,13 @@ import trio
 from kraft.config.broker import NodeConfig
 from kraft.config.features import SUPPORTED_FEATURES
 from kraft.config.listeners import PLAINTEXT_ID, Endpoint
-from kraft.control.controller_channel import ControllerChannel
+from kraft.control.controller_channel import DEFAULT_TIMEOUT_MS, ControllerChannel
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest, Feature, Listener
 from kraft.messages.broker_registration_response import BrokerRegistrationResponse
 from kraft.metadata.image import Image
+from kraft.metadata.levels import DIRECTORIES
 from kraft.node.publisher import Publisher
 from kraft.wire.errors import ErrorCode, KafkaError
 
@@ -80,6 +82,11 @@ class Lifecycle:
     def _interval_s(self) -> float:
         return self.config.lease.broker_heartbeat_interval_ms / 1000
 
+    @property
+    def _timeout_ms(self) -> float:
+        """How long a request may take while the lease runs: two of them must not let it expire."""
+        return self.config.lease.broker_session_timeout_ms / 2
+
     def _is_seen(self, image: Image) -> bool:
         known = image.brokers.get(self.config.node_id)
         return known is not None and known.epoch == self.publisher.broker_epoch and known.active
@@ -100,7 +107,7 @@ class Lifecycle:
                 await trio.sleep(pause_s)
         raise refused
 
-    async def _register(self) -> None:
+    async def _register(self, timeout_ms: float = DEFAULT_TIMEOUT_MS) -> None:
         request = BrokerRegistrationRequest(
             broker_id=self.config.node_id,
             cluster_id=self.cluster_id,
@@ -110,7 +117,9 @@ class Lifecycle:
             rack=self.config.identity.broker_rack,
             log_dirs=sorted(self.directory_ids),
         )
-        response: BrokerRegistrationResponse = await self.channel.request(request, REGISTRATION_VERSION)
+        response: BrokerRegistrationResponse = await self.channel.request(
+            request, REGISTRATION_VERSION, timeout_ms=timeout_ms
+        )
         if response.error_code:
             raise KafkaError(ErrorCode(response.error_code), "the controller refused this broker's registration")
         await self.publisher.registered(response.broker_epoch)
@@ -126,6 +135,7 @@ class Lifecycle:
             if await self._send_heartbeat():
                 pauses = _pauses()
                 pause_s = self._interval_s
+                await self._register_directories()
             else:
                 pause_s = min(next(pauses), self._interval_s)
 
@@ -148,6 +158,19 @@ class Lifecycle:
             self._is_fenced = response.is_fenced
             logger.info("this broker is %s", "fenced" if self._is_fenced else "unfenced")
         return not self._is_fenced
+
+    async def _register_directories(self) -> None:
+        """Register again if the registration has no directories and metadata.version now allows them, as Kafka's
+        BrokerRegistrationTracker does.
+        """
+        image = self.publisher.image
+        known = image.brokers.get(self.config.node_id)
+        lacks_them = known is not None and known.epoch == self.publisher.broker_epoch and not known.log_dirs
+        if lacks_them and image.metadata_version >= DIRECTORIES and not self._wants_shut_down:
+            try:
+                await self._register(self._timeout_ms)
+            except KafkaError as error:
+                logger.warning("cannot register the log directories, trying again: %s", error)
 
     async def controlled_shutdown(self) -> None:
         """Move leaderships to other brokers before the node stops, for 10 s at most.
@@ -179,7 +202,7 @@ class Lifecycle:
             want_shut_down=self._wants_shut_down,
         )
         response: BrokerHeartbeatResponse = await self.channel.request(
-            request, HEARTBEAT_VERSION, timeout_ms=self.config.lease.broker_session_timeout_ms / 2
+            request, HEARTBEAT_VERSION, timeout_ms=self._timeout_ms
         )
         return response
 

@@ -22,10 +22,14 @@ class Publisher:
     coordinators: LazyCoordinators
     _subscription: Subscription = attrs.field(init=False)
     _image: Image = attrs.field(init=False)
-    """The image that the broker has applied as a whole. ``replicas.image`` may be newer."""
     _published: trio.Event = attrs.Factory(trio.Event)
     _applying: trio.Lock = attrs.Factory(trio.Lock)
     """Only one change of roles at a time: the coordinators must learn of changes in their order."""
+
+    @property
+    def image(self) -> Image:
+        """The image that the broker has applied as a whole. ``replicas.image`` may be newer."""
+        return self._image
 
     @property
     def offset(self) -> int:

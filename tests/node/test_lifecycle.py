@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, cast
 
+import attrs
 import pytest
 import trio
 from immutables import Map
@@ -16,6 +17,7 @@ from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from kraft.messages.broker_registration_request import BrokerRegistrationRequest
 from kraft.messages.broker_registration_response import BrokerRegistrationResponse
 from kraft.metadata.image import Broker, Image
+from kraft.metadata.levels import DIRECTORIES
 from kraft.node.lifecycle import Lifecycle
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
@@ -61,7 +63,7 @@ class Channel:
 
 
 class Publisher:
-    """The metadata shows the broker with ``epoch``, unfenced."""
+    """The metadata shows the broker with ``epoch``, unfenced; with its directories once metadata.version has them."""
 
     offset = 7
 
@@ -72,6 +74,9 @@ class Publisher:
 
     async def registered(self, broker_epoch: int) -> None:
         self.broker_epoch = broker_epoch
+        if self.image.metadata_version >= DIRECTORIES:
+            broker = attrs.evolve(self.image.brokers[1], log_dirs=(uuid.UUID(int=1000),))
+            self.image = attrs.evolve(self.image, brokers=Map({1: broker}))
 
     async def catch_up(self) -> None:
         await trio.lowlevel.checkpoint()
@@ -148,6 +153,20 @@ async def test_a_broker_whose_registration_is_gone_registers_again(autojump_cloc
     await until_exhausted(channel, broker)
     assert broker.publisher.broker_epoch == 12
     assert channel.heartbeats[-1].broker_epoch == 12
+
+
+@pytest.mark.parametrize(("level", "answers"), [(14, [ALIVE, ALIVE]), (17, [registered(5), ALIVE])])
+async def test_a_broker_registers_its_directories_after_an_upgrade(
+    autojump_clock: object, level: int, answers: list[Any]
+) -> None:
+    """BrokerRegistrationTracker of Apache Kafka: the directory set is empty, but metadata.version has directories."""
+    channel = Channel(registered(5), ALIVE, ALIVE, *answers)
+    broker = lifecycle(channel, epoch=5)
+    await broker.join([])
+    publisher: Any = broker.publisher
+    publisher.image = attrs.evolve(publisher.image, features=Map({"metadata.version": level}))
+    await until_exhausted(channel, broker)
+    assert len(channel.registrations) == (2 if level == 17 else 1)
 
 
 async def test_a_node_stops_without_a_response_of_the_controller(autojump_clock: object) -> None:

@@ -26,6 +26,8 @@ from kraft.messages.delete_records_request import DeleteRecordsPartition, Delete
 from kraft.messages.describe_cluster_request import DescribeClusterRequest
 from kraft.messages.list_groups_request import ListGroupsRequest
 from kraft.messages.list_groups_response import ListGroupsResponse
+from kraft.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
+from kraft.metadata.levels import DIRECTORIES
 from kraft.node.node import Node
 from kraft.node.tree import render
 from kraft.replication.replicas import Replicas
@@ -38,6 +40,7 @@ from kraft.storage.format import format_directories
 from kraft.storage.node_directories import open_directories
 from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS
+from kraft.wire.errors import ErrorCode
 from kraft.world.steps import StepSampler
 from tests.support.cluster_id import CLUSTER_ID
 from tests.support.eventually import eventually_async
@@ -239,6 +242,23 @@ async def test_the_journal_has_the_last_record_if_a_leader_is_never_silent(
     lines = [json.loads(line) for line in (tmp_path / "quorum-journal.jsonl").read_text().splitlines()]
     again = [line for line in lines if line["kind"] == "start"][-1]
     assert (again["wrote_ms"] is not None) is appends_when_idle
+
+
+async def test_an_upgraded_cluster_knows_the_directories_of_its_brokers(tmp_path: Path) -> None:
+    """BrokerRegistrationTracker of Apache Kafka registers again once metadata.version has directories (KIP-858)."""
+    settings = {"broker.heartbeat.interval.ms": "50"}
+    config = from_mapping({**SETTINGS, "log.dirs": str(tmp_path)}).config
+    format_directories(config, CLUSTER_ID, DIRECTORIES - 1, ignore_formatted=False)
+    async with node_in(tmp_path, settings) as running:
+        assert running.node.broker is not None
+        replicas = running.node.broker.replicas
+        epoch, own = replicas.broker_epoch, (running.node.directories[0].directory_id,)
+        assert replicas.image.brokers[1].log_dirs == ()
+        update = FeatureUpdateKey("metadata.version", DIRECTORIES, upgrade_type=1)
+        response = await running.broker.request(UpdateFeaturesRequest(feature_updates=[update]))
+        assert response.error_code == ErrorCode.NONE
+        await until(lambda: replicas.image.brokers[1].log_dirs == own)
+        assert (replicas.image.brokers[1].epoch, replicas.image.brokers[1].fenced) == (epoch, False)
 
 
 async def test_a_deleted_record_stays_deleted_after_a_stop(tmp_path: Path) -> None:
