@@ -30,7 +30,7 @@ def brokers(draw: st.DrawFn) -> list[Broker]:
 
 @given(brokers(), st.integers(1, 40), st.data())
 def test_placement(all_brokers: list[Broker], partitions: int, data: st.DataObject) -> None:
-    """Different brokers; active ones before fenced ones; as many racks as possible; an active leader."""
+    """Different brokers; as many racks as possible; in each rack active ones before fenced ones; an active leader."""
     factor = data.draw(st.integers(1, len(all_brokers)))
     placed = finished(place(all_brokers, partitions, factor, random.Random(data.draw(st.integers(0, 99)))))
     assert len(placed) == partitions
@@ -39,9 +39,9 @@ def test_placement(all_brokers: list[Broker], partitions: int, data: st.DataObje
     for replicas in placed:
         assert len(set(replicas)) == len(replicas) == factor
         assert replicas[0] in active
-        assert len(active & set(replicas)) == min(factor, len(active))
-        racks = {rack_of[id] for id in replicas if id in active}
-        assert len(racks) == min(factor, len({rack_of[id] for id in active}))
+        assert len({rack_of[id] for id in replicas}) == min(factor, len(set(rack_of.values())))
+        left = {rack_of[id] for id in active.difference(replicas)}
+        assert not any(rack_of[id] in left for id in replicas if id not in active)
 
 
 @pytest.mark.parametrize("racks", [1, 3])
@@ -50,6 +50,18 @@ def test_leaders_and_replicas_are_even(racks: int) -> None:
     placed = finished(place(all_brokers, 60, 3, random.Random(1)))
     assert set(Counter(replicas[0] for replicas in placed).values()) == {10}
     assert all(29 <= held <= 31 for held in Counter(id for replicas in placed for id in replicas).values())
+
+
+def test_a_rack_whose_brokers_are_all_fenced_gets_its_replicas() -> None:
+    """Kafka's StripedReplicaPlacer: "we want to spread the replicas as evenly as we can across racks", and finally
+    "we would prefer to place replicas on unfenced brokers".
+    """
+    all_brokers = [broker(id, "abc"[id // 2], fenced=id in (2, 3)) for id in range(6)]
+    placed = finished(place(all_brokers, 40, 3, random.Random(1)))
+    assert all(sorted(id // 2 for id in replicas) == [0, 1, 2] for replicas in placed)
+    assert Counter(replicas[0] for replicas in placed) == {0: 10, 1: 10, 4: 10, 5: 10}
+    held = Counter(id for replicas in placed for id in replicas)
+    assert held[2] == held[3]
 
 
 def test_the_followers_of_one_leaders_partitions_are_spread() -> None:
