@@ -18,7 +18,7 @@ import attrs
 from kraft.controller.broker_transitions import Goal
 from kraft.controller.context import Context, Decision
 from kraft.controller.elections import begin_transition, final_records, led_with
-from kraft.controller.registration import registered
+from kraft.controller.registration import check_size, registered
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_heartbeat_response import BrokerHeartbeatResponse
 from kraft.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -33,6 +33,7 @@ def broker_heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Decis
     """Renew the session and move the broker towards the state that it requests."""
     try:
         broker = registered(context, request.broker_id, request.broker_epoch)
+        cordoned = _cordoned(context, broker, request)
     except KafkaError as error:
         return Decision((), BrokerHeartbeatResponse(error_code=error.code))
     records: list[Any] = []
@@ -42,7 +43,7 @@ def broker_heartbeat(context: Context, request: BrokerHeartbeatRequest) -> Decis
         records, fenced = _fenced(context, broker, request)
     else:
         records, fenced = _unfenced(context, broker, request)
-    records += _cordoned(context, broker, request)
+    records += cordoned
     context.sessions.touch(broker.id, broker.epoch, request.current_metadata_offset, fenced, context.now)
     has_shut_down = broker.in_controlled_shutdown and not broker.fenced
     return Decision(
@@ -112,9 +113,13 @@ def _directories(
 def _cordoned(
     context: Context, broker: Broker, request: BrokerHeartbeatRequest
 ) -> list[BrokerRegistrationChangeRecord]:
-    """The record of the cordoned directories, if they changed (Kafka's ``handleDirectoriesCordoned``)."""
+    """The record of the cordoned directories, if they changed (Kafka's ``handleDirectoriesCordoned``).
+
+    Raises KafkaError RECORD_LIST_TOO_LARGE.
+    """
     reported, known = request.cordoned_log_dirs, broker.cordoned_log_dirs
     if context.level < CORDONED_DIRECTORIES or reported is None or (known is not None and set(known) == set(reported)):
         return []
     change = BrokerRegistrationChangeRecord(broker_id=broker.id, broker_epoch=broker.epoch, cordoned_log_dirs=reported)
+    check_size(change)
     return [change]

@@ -29,8 +29,8 @@ _FIRST_FREE_DIRECTORY_ID = 100
 #: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL, by their ids.
 _PROTOCOLS = 4
 _MAX_BYTES = 2**20
-"""Not a Kafka setting. The size of the largest record of a registration, far below that of a batch: if the log refused
-the record, the broker would have lost its former session without it, and the controller would resign.
+"""Not a Kafka setting. The size of the largest record of a registration or of its change, far below that of a batch: if
+the log refused the record, the broker would have lost its former session without it, and the controller would resign.
 """
 
 

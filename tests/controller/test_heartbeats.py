@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from kraft.controller.core import DeadlineReached
 from kraft.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from kraft.messages.broker_registration_request import Feature
@@ -170,6 +172,17 @@ def test_cordoned_directories_take_no_new_replicas() -> None:
     assert {partition.replicas for partition in toy.topic().partitions.values()} == {(2,)}
     toy.heartbeat(1, cordoned=[])
     assert toy.image.brokers[1].takes_replicas
+
+
+def test_cordoned_directories_have_a_largest_size() -> None:
+    """A record that the log refuses would let the controller resign, and the next one, too."""
+    toy = ToyCluster(level=30)
+    toy.start(1, features=[Feature(name="metadata.version", min_supported_version=7, max_supported_version=30)])
+    length = len(toy.log)
+    refused = toy.heartbeat(1, stop=True, cordoned=[UUID(int=1000 + number) for number in range(100_000)])
+    assert (refused.error_code, len(toy.log)) == (ErrorCode.RECORD_LIST_TOO_LARGE, length)
+    assert toy.heartbeat(1).error_code == ErrorCode.NONE
+    assert toy.image.brokers[1].active
 
 
 def test_cordoned_directories_need_level_30() -> None:
