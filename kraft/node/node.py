@@ -25,6 +25,7 @@ import contextlib
 import logging
 import os
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 import attrs
@@ -39,7 +40,7 @@ from kraft.broker.fetch_session import FetchSessionCache
 from kraft.config.broker import NodeConfig
 from kraft.config.listeners import Endpoint
 from kraft.config.throttle_settings import LEADER_RATE, MOVE_RATE
-from kraft.control.bootstrap import load_bootstrap
+from kraft.control.bootstrap import load_bootstrap, require_bootstrap
 from kraft.control.controller import Controller
 from kraft.control.controller_channel import ControllerChannel
 from kraft.control.controller_metrics import declare_controller_metrics, declare_metadata_metrics
@@ -78,7 +79,7 @@ from kraft.rpc.loop_watch import LoopWatch
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
-from kraft.storage.directory import BOOTSTRAP_CHECKPOINT, LogDirectory
+from kraft.storage.directory import LogDirectory
 from kraft.storage.errors import StorageError
 from kraft.world.trace import Trace
 from kraft.world.world import World
@@ -291,7 +292,7 @@ class Node:
         )
         quorum = Quorum(
             identity,
-            self._metadata_log(directory, may_be_empty=bootstrap is not None),
+            self._metadata_log(directory, bootstrap),
             self.world,
             timing=quorum_timing(config),
             trace=self.trace,
@@ -319,7 +320,7 @@ class Node:
         if controller is not None:
             declare_controller_metrics(self.registry, self.world.clock, quorum, metadata, controller, raft)
 
-    def _metadata_log(self, directory: LogDirectory, *, may_be_empty: bool) -> MetadataLog:
+    def _metadata_log(self, directory: LogDirectory, bootstrap: tuple[Any, ...] | None) -> MetadataLog:
         log = MetadataLog.open(
             directory.path,
             metadata_log_config(self.config),
@@ -329,11 +330,12 @@ class Node:
         directory.unmark_clean_shutdown()  # the quorum appends before the logs of partitions are open
         if log.recovery:
             logger.warning("%s: %s", log.directory, log.recovery)
-        if not may_be_empty and not log.has_records:
-            log.abandon()
-            path = os.path.join(directory.path, BOOTSTRAP_CHECKPOINT)
-            what = f"{path}: missing, and the metadata log is still empty: its first records are in this file"
-            raise StorageError(f"{what}; restore it from a copy or another controller, or format an empty directory")
+        if not log.has_records:
+            try:
+                require_bootstrap(directory.path, bootstrap)
+            except StorageError:
+                log.abandon()
+                raise
         return log
 
     def _assemble_broker(

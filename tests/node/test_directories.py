@@ -154,6 +154,26 @@ async def test_a_bootstrap_of_a_newer_kafka(tmp_path: Path, bootstrap: bytes, sa
     assert set(everything_below(tmp_path)) - before == {tmp_path / ".lock"}
 
 
+async def test_a_bootstrap_with_a_feature_that_this_node_lacks(tmp_path: Path) -> None:
+    """``require_bootstrap``: the log would begin at that level. Apache Kafka 4.3 formats with this one by default."""
+    formatted(tmp_path)
+    file = tmp_path / "bootstrap.checkpoint"
+    file.write_bytes(bootstrap_checkpoint(30, [("group.version", 1), ("eligible.leader.replicas.version", 1)]))
+    error = await refusal(tmp_path)
+    assert isinstance(error, UnsupportedFormat)
+    assert str(error).startswith(f"{file}: eligible.leader.replicas.version 1 is not supported")
+    assert not (tmp_path / "__cluster_metadata-0" / "quorum-state").exists()
+
+
+async def test_a_log_that_has_records_needs_no_supported_bootstrap(tmp_path: Path) -> None:
+    """The cluster may have left the levels of its first records."""
+    async with node_in(tmp_path) as running:
+        await create(running.broker, TOPIC)
+    (tmp_path / "bootstrap.checkpoint").write_bytes(bootstrap_checkpoint(30, [("streams.version", 1)]))
+    async with node_in(tmp_path) as running:
+        assert await end_offset(running.broker, TOPIC) == 0
+
+
 @pytest.mark.parametrize("epoch", [0, 1])
 async def test_the_quorum_state_of_a_later_kafka_with_static_voters(tmp_path: Path, epoch: int) -> None:
     """KIP-853: Apache Kafka 4 writes data_version 1 with kraft.version 0 too."""
