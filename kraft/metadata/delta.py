@@ -439,11 +439,9 @@ def _named(record: Any) -> str:
     return f"partition {record.partition_id} of topic {record.topic_id}"
 
 
-def _has_eligible_leaders(record: Any) -> MetadataError:
-    return MetadataError(
-        f"{type(record).__name__} gives {_named(record)} eligible leader replicas (KIP-966), "
-        f"which need {ELIGIBLE_LEADER_REPLICAS} 1"
-    )
+def _has_eligible_leaders(record: Any) -> UnsupportedMetadata:
+    what = f"a {type(record).__name__} with eligible leader replicas (KIP-966) of {_named(record)}"
+    return UnsupportedMetadata(what, f"{ELIGIBLE_LEADER_REPLICAS} 0")
 
 
 def replay(

@@ -18,7 +18,7 @@ from kraft.messages.partition_record import PartitionRecord
 from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.messages.topic_record import TopicRecord
 from kraft.messages.unregister_broker_record import UnregisterBrokerRecord
-from kraft.metadata.delta import Delta, MetadataError, replay
+from kraft.metadata.delta import Delta, MetadataError, UnsupportedMetadata, replay
 from kraft.metadata.image import DIRECTORY_MIGRATING, Image
 from kraft.metadata.records_of import records_of
 from tests.metadata.records import histories
@@ -165,11 +165,9 @@ def test_clearing_eligible_leaders_changes_no_partition(topic: str) -> None:
         PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, replicas=[1]),
         PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, replicas=[]),
         PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, directories=[UUID(int=101)]),
-        PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, eligible_leader_replicas=[2]),
         PartitionRecord(partition_id=-1, topic_id=TOPIC_ID, replicas=[1], directories=[UUID(int=101)]),
         PartitionRecord(partition_id=2**31 - 1, topic_id=TOPIC_ID, replicas=[1], directories=[UUID(int=101)]),
         PartitionRecord(partition_id=1, topic_id=TOPIC_ID),
-        PartitionRecord(partition_id=1, topic_id=TOPIC_ID, replicas=[1], last_known_elr=[1]),
         FeatureLevelRecord(name="metadata.version", feature_level=31),
         RemoveTopicRecord(topic_id=UUID(int=1)),
         TopicRecord(name="t", topic_id=UUID(int=2)),
@@ -181,4 +179,20 @@ def test_clearing_eligible_leaders_changes_no_partition(topic: str) -> None:
 )
 def test_a_record_that_contradicts_the_image_is_an_error(record: Any) -> None:
     with pytest.raises(MetadataError):
+        image_of(*one_partition(), record)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, eligible_leader_replicas=[2]),
+        PartitionRecord(partition_id=1, topic_id=TOPIC_ID, replicas=[1], last_known_elr=[1]),
+    ],
+    ids=lambda record: type(record).__name__,
+)
+def test_eligible_leader_replicas_are_unsupported_and_no_damage(record: Any) -> None:
+    """docs/robustness/files.md: such a record stops the node "with a line that does not call it damage". The advice for
+    damage would have the operator empty the directory of a voter.
+    """
+    with pytest.raises(UnsupportedMetadata, match=r"eligible\.leader\.replicas\.version 0"):
         image_of(*one_partition(), record)
