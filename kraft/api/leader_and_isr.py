@@ -15,7 +15,11 @@ from functools import partial
 from kraft.api.context import ZkBrokerContext
 from kraft.api.row import Api, ListenerType, Operation, Quota, Resource
 from kraft.messages.leader_and_isr_request import LeaderAndIsrRequest
-from kraft.messages.leader_and_isr_response import LeaderAndIsrResponse
+from kraft.messages.leader_and_isr_response import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
+)
 from kraft.messages.registry import ApiKey
 from kraft.rpc.channel import Parked, Reply, Request
 from kraft.wire.errors import ErrorCode
@@ -33,4 +37,17 @@ async def at_zk_broker(broker: ZkBrokerContext, request: Request, message: Leade
 
 
 def error(message: LeaderAndIsrRequest, version: int, code: ErrorCode, text: str | None = None) -> LeaderAndIsrResponse:
-    return LeaderAndIsrResponse(error_code=code)
+    """``LeaderAndIsrRequest.getErrorResponse`` names every partition, also of a stale request."""
+    return LeaderAndIsrResponse(
+        error_code=code,
+        topics=[
+            LeaderAndIsrTopicError(
+                topic.topic_id,
+                [
+                    LeaderAndIsrPartitionError(partition_index=state.partition_index, error_code=code)
+                    for state in topic.partition_states
+                ],
+            )
+            for topic in message.topic_states
+        ],
+    )

@@ -29,7 +29,7 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
             "api.add_offsets_to_txn api.add_partitions_to_txn api.describe_transactions api.end_txn"
             " api.list_transactions"
         ),
-        "simulation/test_virtual_legacy.py": "api.leader_and_isr api.update_metadata",
+        "simulation/test_virtual_legacy.py": "api.update_metadata",
     },
     "APIs without code of their own: the active controller decides": {
         "api/test_controller_requests.py": (
