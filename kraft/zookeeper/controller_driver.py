@@ -100,6 +100,10 @@ class LegacyControllerDriver:
         self._elected, self._resigned = trace.of(ControllerElected), trace.of(ControllerResigned)
         self._channels: dict[Incarnation, _Channel] = {}
         self._repeated: set[LegacyEvent] = set()
+        self._taking_over: RoleChanged | None = None
+        """The election whose first decision is under way. A log line follows at its end: with a lasting error of
+        ZooKeeper a broker is elected, fails and resigns every second, and only the error is worth a line.
+        """
         self._events: trio.MemorySendChannel[_Queued] | None = None
 
     async def run(self, opened: ZnodeOperations) -> None:
@@ -175,6 +179,7 @@ class LegacyControllerDriver:
                 logger.error(what, queued.event, exc_info=effects.failure)
             unclean += effects.unclean_elections
             if effects.operations is None:
+                self._log_election()
                 metrics.event_done(metrics.clock() - began_s, unclean)
                 return effects.deadline
             if effects.operations:
@@ -212,14 +217,21 @@ class LegacyControllerDriver:
 
     def _report(self, role: RoleChanged) -> None:
         if role.is_active:
-            logger.info("elected as the controller in epoch %d: %s", role.epoch, role.reason)
+            self._taking_over = role
             if self._elected.listeners:
                 self._elected.emit(ControllerElected(*self._elected.now(), role.epoch, role.reason))
         else:
-            level = logging.INFO if self._is_stopped else logging.WARNING
-            logger.log(level, "no longer the controller of epoch %d: %s", role.epoch, role.reason)
+            if self._taking_over is None:
+                level = logging.INFO if self._is_stopped else logging.WARNING
+                logger.log(level, "no longer the controller of epoch %d: %s", role.epoch, role.reason)
+            self._taking_over = None
             if self._resigned.listeners:
                 self._resigned.emit(ControllerResigned(*self._resigned.now(), role.epoch, role.reason))
+
+    def _log_election(self) -> None:
+        if self._taking_over is not None:
+            logger.info("elected as the controller in epoch %d: %s", self._taking_over.epoch, self._taking_over.reason)
+            self._taking_over = None
 
     def _end_session(self, inbox: trio.MemoryReceiveChannel[_Queued]) -> None:
         """Resign. Answer the requests that wait, and drop the events: the next session reads everything anew."""

@@ -39,7 +39,7 @@ from kraft.zookeeper.trace import ControllerElected, ControllerResigned
 from kraft.zookeeper.znodes.brokers import BROKER_IDS, BrokerRegistration, broker_path, encode_broker
 from kraft.zookeeper.znodes.cluster import PERSISTENT_PATHS
 from kraft.zookeeper.znodes.controllers import CONTROLLER
-from kraft.zookeeper.znodes.topics import ReplicaAssignment, TopicAssignment, encode_topic, topic_path
+from kraft.zookeeper.znodes.topics import TOPICS, ReplicaAssignment, TopicAssignment, encode_topic, topic_path
 from tests.support.legacy_cluster import response
 from tests.support.znode_tree import ZnodeTree
 
@@ -378,6 +378,29 @@ async def test_a_decision_that_fails_is_logged_and_the_driver_runs_on(
     (failed,) = (each for each in caplog.records if each.exc_info)
     assert failed.message == "controller: the decision on ZnodeChanged(path='/brokers/ids') failed"
     assert broker.kinds() == [*FIRST, *((api, 2) for api, _ in FIRST)]
+
+
+async def test_an_error_that_lasts_is_logged_with_one_text(
+    autojump_clock: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    """``LegacyControllerDriver``: "only the error is worth a line". ``RepeatedLines`` then drops its repetitions: lines
+    with the epoch of each election would differ."""
+    caplog.set_level(logging.INFO, "kraft.zookeeper")
+    scene = Scene()
+    opened = TreeSession(scene.tree)
+    opened.connect()
+    async with trio.open_nursery() as nursery:
+        scene.tree.refuses = lambda read: read.path == TOPICS
+        nursery.start_soon(scene.driver.run, opened)
+        await trio.sleep(9.5 * REPEAT_PAUSE_S)
+        scene.tree.refuses = lambda _: False
+        await trio.sleep(REPEAT_PAUSE_S)
+        assert scene.roles()[-1] == (ControllerElected, 11)
+        nursery.cancel_scope.cancel()
+    refused = f"controller: ZooKeeper refused to read {TOPICS}; the decision is repeated"
+    elected = "elected as the controller in epoch 11: its last decision failed, and there was no controller"
+    assert [each.message for each in caplog.records[:-1]] == [*[refused] * 10, elected]
+    assert caplog.records[-1].message == "no longer the controller of epoch 11: its session with ZooKeeper has ended"
 
 
 async def test_a_request_that_cannot_be_encoded_is_dropped_and_the_next_one_sent(
