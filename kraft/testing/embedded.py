@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import logging
 import os
 import shutil
 import tempfile
@@ -30,6 +31,8 @@ from kraft.storage.node_directories import open_directories
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import uuid_to_text
 from kraft.world.uuids import random_uuid
+
+logger = logging.getLogger("kraft.testing")
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 30.0
@@ -64,10 +67,15 @@ async def embedded_node(
     Resource handling: when the block ends, the node stops under control, and its directory is removed. If the block
     fails, the node is cancelled, and the block's own exception is raised.
 
+    A setting that is unknown, or that changes nothing here, is a warning in the log, as at the start of a node.
+
     Error handling: raises ConfigError for an invalid setting, KafkaError if a topic cannot be created.
     """
     with _own_directory() as directory:
-        config = from_mapping({**SETTINGS, "log.dirs": directory, **(settings or {})}).config
+        loaded = from_mapping({**SETTINGS, "log.dirs": directory, **(settings or {})})
+        for warning in loaded.warnings:
+            logger.warning("%s", warning)
+        config = loaded.config
         cluster_id = uuid_to_text(random_uuid())
         format_directories(config, cluster_id, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
         with open_directories(config) as directories:

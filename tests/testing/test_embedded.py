@@ -149,6 +149,17 @@ def test_a_bad_setting_is_raised_where_the_cluster_is_started() -> None:
         pass
 
 
+def test_a_setting_without_an_effect_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """``embedded_node``: "A setting that is unknown, or that changes nothing here, is a warning in the log". Otherwise
+    nobody would see why a test fails that misspells a setting.
+    """
+    with EmbeddedCluster(settings={"auto.create.topic.enable": "false", "background.threads": "5"}):
+        pass
+    unknown, without_effect = (each.message for each in caplog.records if each.name == "kraft.testing")
+    assert unknown.endswith("is not a setting that this node knows; did you mean auto.create.topics.enable?")
+    assert without_effect.startswith("The configuration background.threads was supplied but changes nothing here")
+
+
 def test_a_topic_that_cannot_be_created_is_an_error() -> None:
     with pytest.raises(KafkaError, match=r"no/slashes"), EmbeddedCluster(topics={"no/slashes": 1}):
         pass
