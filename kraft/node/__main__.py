@@ -31,4 +31,7 @@ def main(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # before the node watches signals: most of its start is imports
+        sys.exit(130)
