@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 import attrs
 import trio
 
+from kraft.client.retry import reason
 from kraft.config.listeners import Voter
 from kraft.messages.create_topics_response import CreateTopicsResponse
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
@@ -214,7 +215,7 @@ class ControllerChannel:
                     self.versions = None
                 logger.info("disconnected from controller %s", voter)
         except (OSError, trio.TooSlowError, KafkaError) as failure:
-            logger.debug("controller %s: %s", voter, failure or type(failure).__name__)
+            logger.debug("controller %s: %s", voter, reason(failure))
 
     async def _run_senders(self, connection: Connection) -> None:
         """Send the requests of the queue, until the connection is lost."""
@@ -241,7 +242,7 @@ class ControllerChannel:
         try:
             return await connection.request(message, call.version, timeout_s=self._attempt_timeout_s)
         except (OSError, trio.TooSlowError) as failure:
-            logger.debug("%s is sent again: %s", type(message).__name__, failure or type(failure).__name__)
+            logger.debug("%s is sent again: %s", type(message).__name__, reason(failure))
             return None
         except KafkaError as refused:
             return refused.anew()  # the call keeps it

@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 import attrs
 import trio
 
+from kraft.client.retry import reason
 from kraft.config.broker import NodeConfig
 from kraft.coordination.task_starter import TaskStarter
 from kraft.replication.replicas import Replicas
@@ -100,8 +101,8 @@ class _Sender(Generic[E]):
                         await self._send(connection)
                         await self._added.wait()
             except (OSError, trio.TooSlowError, KafkaError) as failure:
-                reason = failure or type(failure).__name__
-                logger.info("broker %d does not coordinate %s, retrying: %s", self.broker_id, senders.purpose, reason)
+                what = "broker %d does not coordinate %s, retrying: %s"
+                logger.info(what, self.broker_id, senders.purpose, reason(failure))
                 self._fail()
 
     def _fail(self) -> None:

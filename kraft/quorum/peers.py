@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable
 import attrs
 import trio
 
-from kraft.config.listeners import Voter, address
+from kraft.client.retry import reason
+from kraft.config.listeners import Voter
 from kraft.quorum.outbound_requests import BadResponse, request_message, response_value
 from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.refusals import kind_of
@@ -106,16 +107,21 @@ class Peer:
         Error handling: no error of the peer is raised here. A request without a response is reported as failed.
         """
         host, port, timeout_s = self.voter.host, self.voter.port, self.timing.request_timeout_s
+        unreachable = self.voter.node_id, "unreachable"
         while True:
             if not self._waiting:
                 await self._idle.park()
             try:
                 async with self.connect(host, port, str(self.identity.node_id), timeout_s) as connection:
                     self.connected = True
+                    self.warnings.resolve(unreachable)
                     logger.info("connected to voter %s", self.voter)
                     await self._send_all(connection)
             except (OSError, trio.TooSlowError, KafkaError) as error:
-                logger.debug("voter %s at %s: %s", self.voter.node_id, address(host, port), error)
+                if self.connected:
+                    logger.debug("voter %s: %s", self.voter, reason(error))
+                else:
+                    self.warnings.warn(unreachable, f"cannot connect to voter {self.voter}: {reason(error)}")
                 waiting, self._waiting = self._waiting, {}
                 for send in waiting.values():
                     await self._fail(send)
@@ -163,7 +169,7 @@ class Peer:
             self.note_fault(request, f"sends no valid response to {kind_of(request)}: {error}")
             await self._fail(send, answered=True)
         except (OSError, trio.TooSlowError, KafkaError) as error:
-            logger.debug("voter %s: %s: %s", self.voter, type(request).__name__, error)
+            logger.debug("voter %s: %s: %s", self.voter, type(request).__name__, reason(error))
             await self._fail(send)
         else:
             if response.error not in _USUAL:

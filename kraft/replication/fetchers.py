@@ -22,6 +22,7 @@ import attrs
 import trio
 
 from kraft.broker.following import truncation_offset
+from kraft.client.retry import reason
 from kraft.config.broker import NodeConfig
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kraft.messages.fetch_response import FetchResponse, PartitionData
@@ -171,12 +172,7 @@ class Fetcher:
                     await self._fetch_once(connection)
         except (OSError, trio.TooSlowError, KafkaError) as failure:
             level = logging.INFO if self._is_reached else logging.DEBUG
-            logger.log(
-                level,
-                "cannot fetch from broker %d, trying again: %s",
-                self.leader_id,
-                failure or type(failure).__name__,
-            )
+            logger.log(level, "cannot fetch from broker %d, trying again: %s", self.leader_id, reason(failure))
             self._is_reached = False
 
     async def _fetch_once(self, connection: Connection) -> None:

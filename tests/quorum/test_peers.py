@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 from collections.abc import AsyncIterator
 from typing import Any, cast
 from uuid import UUID
 
+import pytest
 import trio
 
 from kraft.config.listeners import Voter
@@ -16,7 +18,7 @@ from kraft.quorum.inbound_requests import response_message
 from kraft.quorum.peer_warnings import PeerWarnings
 from kraft.quorum.peers import Peer
 from kraft.quorum.rpcs import Identity
-from kraft.raft.events import ResponseReceived, Send
+from kraft.raft.events import RequestFailed, ResponseReceived, Send
 from kraft.raft.messages import BeginQuorumEpochRequest, BeginQuorumEpochResponse
 from kraft.raft.timing import Timing
 from kraft.rpc.client import Connection
@@ -83,3 +85,28 @@ async def test_a_request_goes_over_a_new_connection_if_the_voter_closed_an_idle_
             voter.accepted[-1].close()
         nursery.cancel_scope.cancel()
     assert [type(event) for event in reported] == [ResponseReceived] * 2
+
+
+async def test_a_voter_that_cannot_be_reached_has_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """As of ``NetworkClient.processDisconnection``: "Connection to node … could not be established". Without it a node
+    whose ``controller.quorum.voters`` has a wrong port waits in silence. ``PeerWarnings`` limits the lines.
+    """
+    reported = list[object]()
+
+    @contextlib.asynccontextmanager
+    async def refuse(*_: object) -> AsyncIterator[Connection]:
+        raise OSError(errno.ECONNREFUSED, "Error connecting to ('127.0.0.1', 9092)")
+        yield
+
+    async def report(event: object) -> None:
+        reported.append(event)
+
+    peer = Peer(VOTERS[2], IDENTITY, Timing(), PeerWarnings(IDENTITY), cast(Any, refuse), report)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(peer.run)
+        for number in (1, 2):
+            peer.send(Send(number, 2, BeginQuorumEpochRequest(1, 1)))
+            await until(lambda number=number: len(reported) == number)
+        nursery.cancel_scope.cancel()
+    assert [type(event) for event in reported] == [RequestFailed] * 2
+    assert caplog.messages == ["cannot connect to voter 2@localhost:9092: Connection refused"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import shutil
 import threading
 import time
@@ -37,7 +38,7 @@ from kraft.replication.fetchers import EARLIEST, Fetcher, Fetchers
 from kraft.replication.partition import HostedPartition
 from kraft.replication.throttle import Throttle
 from kraft.rpc.channel import CLOSE, Parked, Reply, Request
-from kraft.rpc.client import connect
+from kraft.rpc.client import Connection, connect
 from kraft.rpc.plane import Plane
 from kraft.rpc.quotas import ConnectionLimits, ConnectionQuotas
 from kraft.rpc.server import Service, serve
@@ -158,6 +159,23 @@ async def test_a_follower_appends_the_records_and_fetches_from_its_end(tmp_path:
         assert (last.fetch_offset, last.last_fetched_epoch, last.log_start_offset) == (2, 0, 0)
         leader.end_offset = 9
         await until(lambda: broker.partition.high_watermark == 2)
+
+
+async def test_a_leader_that_does_not_answer_is_named_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """``open_connection``: "trio.TooSlowError: a step took longer than ``timeout_s``". It has no text of its own."""
+
+    @asynccontextmanager
+    async def never(*_: object) -> AsyncIterator[Connection]:
+        raise trio.TooSlowError
+        yield
+
+    monkeypatch.setitem(globals(), "connect", never)
+    caplog.set_level(logging.INFO, "kraft.fetchers")
+    async with following(tmp_path, Leader()):
+        await until(lambda: bool(caplog.messages))
+    assert caplog.messages == ["cannot fetch from broker 1, trying again: no answer in time"]
 
 
 async def test_a_follower_flushes_before_it_fetches_again(tmp_path: Path) -> None:
