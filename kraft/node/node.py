@@ -81,6 +81,7 @@ from kraft.rpc.quotas import ConnectionQuotas
 from kraft.rpc.server import Service, serve
 from kraft.storage.directory import LogDirectory
 from kraft.storage.errors import StorageError
+from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.trace import Trace
 from kraft.world.world import World
 
@@ -227,7 +228,7 @@ class Node:
         """Open all logs that the image assigns to this broker, and serve clients until the node stops."""
         replication_channel = parts.channel.separate()
         broker, lifecycle = self._assemble_broker(parts, replication_channel)
-        if not await unless(self.stopping, parts.metadata.caught_up):
+        if not await unless(self.stopping, partial(self._catch_up, parts)):
             task_status.started(None)
             return
         await lifecycle.publisher.load()
@@ -256,6 +257,21 @@ class Node:
             else:
                 task_status.started(None)
             stop_data.set()
+
+    async def _catch_up(self, parts: NodeParts) -> None:
+        """Return once this node has replayed what is committed.
+
+        Raises KafkaError if there is no leader, with which the broker could register, within
+        ``initial.broker.registration.timeout.ms``. The replay may take longer.
+        """
+        quorum, limit_ms = parts.quorum, self.config.lease.initial_broker_registration_timeout_ms
+        with trio.move_on_after(limit_ms / 1000) as wait:
+            while quorum.leader_id is None:
+                await quorum.change(None, quorum.epoch)
+        if wait.cancelled_caught:
+            what = f"no controller was found within initial.broker.registration.timeout.ms ({limit_ms} ms)"
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, what)
+        await parts.metadata.caught_up()
 
     def _warn_of_few_files(self, replicas: Replicas) -> None:
         """Log that logs will open and close their files all the time, if there are more of them than open files."""

@@ -18,6 +18,7 @@ import trio
 
 from kraft.api import list_groups
 from kraft.api.context import BrokerContext
+from kraft.config.broker import NodeConfig
 from kraft.config.features import DEFAULT_METADATA_LEVEL
 from kraft.config.properties import from_mapping
 from kraft.messages.api_versions_request import ApiVersionsRequest
@@ -40,7 +41,7 @@ from kraft.storage.format import format_directories
 from kraft.storage.node_directories import open_directories
 from kraft.testing import embedded_node
 from kraft.testing.embedded import SETTINGS
-from kraft.wire.errors import ErrorCode
+from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.steps import StepSampler
 from tests.support.cluster_id import CLUSTER_ID
 from tests.support.eventually import eventually_async
@@ -329,8 +330,8 @@ async def test_a_failed_fsync_of_the_metadata_stops_the_node(tmp_path: Path, mon
             await trio.sleep_forever()
 
 
-async def test_a_broker_that_finds_no_controller_can_be_stopped(tmp_path: Path) -> None:
-    """And it does not leave logs marked as clean that it never opened, while its metadata log may have been written."""
+def broker_without_controller(directory: Path, **others: str) -> NodeConfig:
+    """The configuration of a broker whose controller is absent. Its directory is formatted."""
     (port,) = free_ports(1)
     settings = {
         **SETTINGS,
@@ -339,10 +340,17 @@ async def test_a_broker_that_finds_no_controller_can_be_stopped(tmp_path: Path) 
         "listeners": "PLAINTEXT://127.0.0.1:0",
         "controller.quorum.voters": f"1@127.0.0.1:{port}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "log.dirs": str(tmp_path),
+        "log.dirs": str(directory),
+        **{name.replace("_", "."): value for name, value in others.items()},
     }
     config = from_mapping(settings).config
     format_directories(config, CLUSTER_ID, DEFAULT_METADATA_LEVEL, ignore_formatted=False)
+    return config
+
+
+async def test_a_broker_that_finds_no_controller_can_be_stopped(tmp_path: Path) -> None:
+    """And it does not leave logs marked as clean that it never opened, while its metadata log may have been written."""
+    config = broker_without_controller(tmp_path)
     (tmp_path / ".kafka_cleanshutdown").touch()
     with open_directories(config) as directories, trio.fail_after(20):
         node = Node(config, directories)
@@ -351,6 +359,17 @@ async def test_a_broker_that_finds_no_controller_can_be_stopped(tmp_path: Path) 
             await trio.sleep(0.3)
             node.stopping.set()
     assert not (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+async def test_a_broker_that_finds_no_controller_gives_up(tmp_path: Path) -> None:
+    """initial.broker.registration.timeout.ms: "A broker that could not register for this long gives up."
+    ``BrokerLifecycleManager.StartupEvent`` schedules it before the broker waits for metadata.
+    """
+    config = broker_without_controller(tmp_path, initial_broker_registration_timeout_ms="300")
+    gave_up = pytest.RaisesExc(KafkaError, match="no controller was found within initial.broker.registration.timeout")
+    with open_directories(config) as directories, trio.fail_after(20):
+        with pytest.RaisesGroup(gave_up, flatten_subgroups=True):
+            await Node(config, directories).run()
 
 
 @pytest.mark.parametrize("limit_s", [0.0, 60.0])
