@@ -93,7 +93,7 @@ class QuorumMetrics:
         quorum = self._quorum
         gauges = {
             "current-leader": lambda: NOBODY if quorum.leader_id is None else quorum.leader_id,
-            "current-vote": lambda: NOBODY if quorum.state.voted_for is None else quorum.state.voted_for,
+            "current-vote": self._vote,
             "current-epoch": lambda: quorum.epoch,
             "high-watermark": lambda: quorum.high_watermark,
             "log-end-offset": lambda: quorum.end_offset,
@@ -107,6 +107,12 @@ class QuorumMetrics:
         }
         for name, read in gauges.items():
             self._registry.gauge(*_GROUP, name, read)
+
+    def _vote(self) -> int:
+        """Return the id that this node voted for in its epoch; a leader voted for itself, as KafkaRaftMetrics says."""
+        state = self._quorum.state
+        voted_for = self._quorum.node_id if isinstance(state, Leader) else state.voted_for
+        return NOBODY if voted_for is None else voted_for
 
     def note(self, effects: Effects, appended_at: float | None = None) -> None:
         """Count the effects of one step, before or after they are performed.

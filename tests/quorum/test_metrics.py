@@ -12,7 +12,7 @@ from kraft.quorum.metrics import STATES, QuorumMetrics
 from kraft.quorum.refusals import Refusal, RefusalReason, RequestSummary
 from kraft.raft.events import Effects, FetchedRecords, Reason, Transition, Verdict
 from kraft.raft.messages import EpochEnd, LogSlice, VoteRequest
-from kraft.raft.state import TRANSITIONS, Follower, Leader, Prospective, State, Unattached
+from kraft.raft.state import TRANSITIONS, Candidate, Follower, Leader, Prospective, State, Unattached
 
 RAFT = "kafka.server:type=raft-metrics,name="
 
@@ -82,6 +82,15 @@ def test_the_metrics_read_from_the_quorum(registry: Registry) -> None:
     QuorumMetrics(registry, quorum, is_voter=True)
     names = ("current-leader", "current-vote", "current-epoch", "high-watermark", "log-end-offset", "log-end-epoch")
     assert [registry.get(RAFT + name).value for name in names] == [-1, 3, 4, 5, 7, 2]
+
+
+def test_a_leader_has_voted_for_itself(registry: Registry) -> None:
+    """``KafkaRaftMetrics``, current-vote: ``state.localIdOrThrow()`` of a leader and of a candidate."""
+    quorum = Quorum(leader(4))
+    QuorumMetrics(registry, quorum, is_voter=True)
+    assert registry.get(RAFT + "current-vote").value == quorum.node_id
+    quorum.state = Candidate(5, math.inf, voted_for=quorum.node_id)
+    assert registry.get(RAFT + "current-vote").value == quorum.node_id
 
 
 def test_commit_latency_is_from_the_append_to_the_high_watermark(registry: Registry, clock: Clock) -> None:
