@@ -71,7 +71,12 @@ async def open_listener(endpoint: Endpoint, settings: SocketSettings) -> socket.
     Raises OSError if the address cannot be bound; its ``filename`` is the endpoint.
     """
     if endpoint.host not in EVERY_INTERFACE:
-        found = await trio.socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+        try:
+            found = await trio.socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(endpoint)) from error
+        except UnicodeError as error:  # a label that is empty or too long
+            raise OSError(errno.EINVAL, "not a host name", str(endpoint)) from error
         family, address = min((family == socket.AF_INET6, family, address) for family, *_, address in found)[1:]
     elif socket.has_dualstack_ipv6():
         family, address = socket.AF_INET6, ("::", endpoint.port)

@@ -6,6 +6,7 @@ import errno
 import socket
 
 import pytest
+import trio
 
 from kraft.config.listeners import Endpoint
 from kraft.world.listen import SocketSettings, TcpListener, open_listener
@@ -72,6 +73,21 @@ async def test_an_address_in_use_is_an_error(taken: str, wanted: str, shown: str
         with pytest.raises(OSError, match="in use") as refused:
             await open_listener(Endpoint("M", "PLAINTEXT", wanted, port), SocketSettings())
     assert (refused.value.errno, refused.value.filename) == (errno.EADDRINUSE, f"{shown}:{port}")
+
+
+async def test_an_unknown_host_is_an_error_with_the_listener(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``open_listener``: "Raises OSError if the address cannot be bound; its ``filename`` is the endpoint"."""
+    with pytest.raises(OSError, match="not a host name") as refused:
+        await open_listener(Endpoint("M", "PLAINTEXT", "a..b", 9092), SocketSettings())
+    assert refused.value.filename == "M://a..b:9092"
+
+    async def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(trio.socket, "getaddrinfo", unknown)
+    with pytest.raises(OSError, match="Name or service not known") as refused:
+        await open_listener(Endpoint("M", "PLAINTEXT", "nowhere", 9092), SocketSettings())
+    assert refused.value.filename == "M://nowhere:9092"
 
 
 async def test_buffer_sizes_of_minus_one_are_the_systems() -> None:
