@@ -74,7 +74,7 @@ def _check(context: Context, update: FeatureUpdateKey) -> None:
     if level > present and way is not UpgradeType.UPGRADE:
         _refuse(update, f"the cluster is at {present}, and this would be no downgrade.")
     if name == METADATA_VERSION and level < present and not can_go_back(present, level):
-        _refuse(update, "the metadata may hold what it could not say at that level.")
+        _refuse(update, "records of the metadata may have fields that this level lacks.")
 
 
 def _way(update: FeatureUpdateKey) -> UpgradeType | None:
