@@ -117,6 +117,8 @@ def _format_default(config: NodeConfig) -> None:
 async def _of_quorum(
     config: NodeConfig, directories: list[LogDirectory], files: FileBudget, stopping: trio.Event
 ) -> Node:
+    roles = ", ".join(config.identity.process_roles)
+    logger.info("node %d of cluster %s: %s", config.node_id, directories[0].meta.cluster_id, roles)
     return Node(config, directories, files=files, stopping=stopping)
 
 
@@ -131,6 +133,8 @@ async def _with_zookeeper(config: NodeConfig, files: FileBudget, stopping: trio.
         identified = await with_broker_id(config, world)
 
     is_identified = await unless(stopping, identify)
+    if is_identified:
+        logger.info("node %d: broker with ZooKeeper at %s", identified.node_id, config.zookeeper.zookeeper_connect)
     return ZooKeeperNode(identified, world, files, stopping=stopping) if is_identified else None
 
 
@@ -148,6 +152,7 @@ async def _run(make: Callable[[trio.Event], Awaitable[Node | ZooKeeperNode | Non
                     if show_tree:
                         print(render())
                         print("longest step of a task:", node.watch.longest or "none was noticed", flush=True)
+            logger.info("node %d has stopped", node.config.node_id)
         status = 0
         outer.cancel_scope.cancel(reason="the node has stopped")
     return status

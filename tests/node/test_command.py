@@ -387,6 +387,16 @@ def test_ready_tree_and_sigterm(node: NodeProcess, capfd: pytest.CaptureFixture[
     assert (node.log_directory / ".kafka_cleanshutdown").exists()
 
 
+def test_the_log_says_which_node_it_is_of_and_that_it_has_stopped(node: NodeProcess) -> None:
+    """Kafka's lines begin with "[BrokerServer id=1]", and ``BrokerServer.shutdown`` ends with "shut down completed"."""
+    node.start()
+    assert node.stop() == 0
+    (first,) = lines_about(node, f"node 1 of cluster {CLUSTER_ID}")
+    assert first.rstrip().endswith(": broker, controller")
+    (last,) = lines_about(node, "node 1 has stopped")
+    assert node.output[-1] == last
+
+
 def lines_about(node: NodeProcess, words: str) -> list[str]:
     return [line for line in node.output if words in line]
 
