@@ -42,7 +42,8 @@ async def _list(broker: BrokerContext, message: ListTransactionsRequest) -> List
     slices = Slices(_SLICE_IDS)
     wanted = await in_slices(transaction_filter(message), slices)
     response = ListTransactionsResponse(unknown_state_filters=list(wanted.unknown_states))
-    found = await broker.coordinators.transactions.read_all(partial(_listed_of, wanted, broker.clock.now_s()), slices)
+    listing = partial(_listed_of, wanted, broker.clock.system_s())
+    found = await broker.coordinators.transactions.read_all(listing, slices)
     pattern = message.transactional_id_pattern
     if pattern:
         await check(broker.replicas.world, pattern, "Transaction ID pattern")

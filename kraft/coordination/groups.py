@@ -92,6 +92,7 @@ class Groups:
             lambda: self.replicas.image,
             partial(_check_producer, partition),
             self._topic_id,
+            lambda _: self.world.clock.now_ms(),
         )
 
     def _topic_id(self, name: str) -> UUID:

@@ -140,13 +140,14 @@ class Shard(Generic[C]):
 
     ``perform_own`` performs the effects that only this kind of core has: at the end of the load, and of each step whose
     records are committed. It neither raises nor waits. A request waits for its commit for ``commit_timeout_s``.
-    ``is_active`` is false while the partition is loaded.
+    ``is_active`` is false while the partition is loaded. ``now`` returns the time of the core in seconds.
     """
 
     index: int
     partition: HostedPartition
     core: C
     clock: Clock
+    now: Callable[[], float]
     commit_timeout_s: float
     perform_own: Callable[[Shard[C], Any], None] = lambda shard, effects: None
     is_active: bool = False
@@ -199,7 +200,7 @@ class Shard(Generic[C]):
     async def begin(self) -> None:
         """Start the loaded core, and perform what it left unfinished."""
         effects = self.core.new_effects()
-        await in_slices(self.core.begin(self.clock.now_s(), effects))
+        await in_slices(self.core.begin(self.now(), effects))
         self.perform_own(self, effects)
 
     # Serving.
@@ -272,7 +273,7 @@ class Shard(Generic[C]):
     def _steps_of(self, event: Any, done: list[Effects]) -> Steps[None]:
         """Step the core with an event, and perform its effects."""
         effects = done[0]
-        yield from self.core.in_steps(self.clock.now_s(), event, effects)
+        yield from self.core.in_steps(self.now(), event, effects)
         if effects.append:
             try:
                 yield from self._append(effects)
@@ -373,10 +374,10 @@ class Shard(Generic[C]):
             self._take(Work(None, effects, self._replay(effects)))
             if self._uncommitted:
                 self._stop_watching = self.partition.watch(self._woken)
-            if self.core.deadline <= self.clock.now_s():
+            if self.core.deadline <= self.now():
                 self.take(CoordinatorDeadlineReached())
             self._deadline = self.core.deadline
-            with trio.move_on_after(max(self._deadline - self.clock.now_s(), 0.0)):
+            with trio.move_on_after(max(self._deadline - self.now(), 0.0)):
                 await self._woken.wait()
 
     async def _work_off(self) -> None:
@@ -420,7 +421,7 @@ class Shard(Generic[C]):
             done.append(effects)
             records = written.effects.append
             committed = Committed(records, written.end_offset - len(records))
-            yield from self.core.in_steps(self.clock.now_s(), committed, effects)
+            yield from self.core.in_steps(self.now(), committed, effects)
             yield from _answered(effects.replies)
             self._uncommitted.popleft()
             yield from _answered(written.effects.replies_once_committed)

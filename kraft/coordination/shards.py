@@ -39,7 +39,8 @@ class Shards(Generic[C]):
 
     ``committed`` returns once a loaded partition may be served: when its whole log is committed, because the previous
     leader may have replied from any record. ``before_service`` runs then, before the first request.
-    :class:`Shard` describes ``perform_own`` and ``commit_timeout_s``. ``report_load`` gets the seconds of each load.
+    :class:`Shard` describes ``perform_own``, ``commit_timeout_s`` and ``now``. ``report_load`` gets the seconds of
+    each load.
     """
 
     topic: str
@@ -50,6 +51,7 @@ class Shards(Generic[C]):
     perform_own: Callable[[Shard[C], Any], None] = lambda shard, effects: None
     committed: Callable[[HostedPartition], Awaitable[None]] = HostedPartition.all_committed
     before_service: Callable[[Shard[C]], Awaitable[None]] = _nothing
+    now: Callable[[], float] = attrs.Factory(lambda self: self.world.clock.now_s, takes_self=True)
     report_load: Callable[[float], None] = lambda seconds: None
     _by_index: dict[int, Shard[C]] = attrs.Factory(dict)
     _tasks: TaskStarter = attrs.Factory(TaskStarter)
@@ -123,7 +125,7 @@ class Shards(Generic[C]):
         """Begin to coordinate a partition: at once if its log is empty, otherwise once it is loaded."""
         partition = self.replicas.leader_of(self.topic, index)
         core = self.new_core(partition)
-        shard = Shard(index, partition, core, self.world.clock, self.commit_timeout_s, self.perform_own)
+        shard = Shard(index, partition, core, self.world.clock, self.now, self.commit_timeout_s, self.perform_own)
         shard.is_active = partition.log.log_start_offset == partition.log.log_end_offset
         self._by_index[index] = shard
         self._tasks.start(partial(self._coordinate, shard), partition.name)

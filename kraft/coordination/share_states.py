@@ -37,6 +37,7 @@ class ShareStates:
             self.world,
             self._new_core,
             self.config.share.share_coordinator_write_timeout_ms / 1000,
+            now=self.world.clock.system_s,
         )
 
     def _new_core(self, partition: HostedPartition) -> ShareCoordinator:

@@ -51,6 +51,7 @@ class Transactions:
             self._new_core,
             self.config.network.request_timeout_ms / 1000,
             self._send_markers,
+            now=self.world.clock.system_s,
         )
 
     def _new_core(self, partition: HostedPartition) -> TransactionCoordinator:

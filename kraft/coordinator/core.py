@@ -105,7 +105,8 @@ F = TypeVar("F", bound=CoordinatorEffects[Any])
 
 
 class CoordinatorCore(Protocol[E, F]):
-    """A core with the events ``E`` and the effects ``F``. All times are the wall clock in seconds.
+    """A core with the events ``E`` and the effects ``F``. ``now`` and deadlines are seconds of one clock: of
+    ``Clock.now_s``, or of the system's if all times of the core are timestamps of records.
 
     The life of a core: :meth:`load`, :meth:`begin`, :meth:`in_steps` for each event, :meth:`unload`. The core of an
     empty log is stepped at once. The events of every core are :class:`CoordinatorRequest`, :class:`Committed` and

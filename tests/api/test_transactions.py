@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -162,6 +163,18 @@ async def test_transactions_are_listed_by_state(broker: Connection, topic: str, 
     ]
     response = await broker.request(ListTransactionsRequest(["Empty"], [producer[0]]), version)
     assert response.transaction_states == []
+
+
+async def test_the_age_of_a_transaction_is_measured_by_the_system_s_clock(
+    broker: Connection, topic: str, new_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``TransactionStateManager.listTransactionStates``: ``time.milliseconds()``, also after the clock was set back."""
+    wall_s = time.time
+    monkeypatch.setattr("time.time", lambda: wall_s() - 7200)
+    producer = await initialized(broker, f"id-{new_name}")
+    await added(broker, 3, f"id-{new_name}", producer, **{topic: [0]})
+    young = ListTransactionsRequest([], [producer[0]], duration_filter=3_600_000)
+    assert (await broker.request(young, 2)).transaction_states == []
 
 
 async def test_transactions_are_listed_by_a_pattern(broker: Connection, new_name: str) -> None:

@@ -66,6 +66,9 @@ settle = trio.testing.wait_all_tasks_blocked
 
 
 class VirtualClock(Clock):
+    def now_ms(self) -> int:
+        return int(trio.current_time() * 1000)
+
     def now_s(self) -> float:
         return trio.current_time()
 

@@ -38,6 +38,7 @@ from tests.coordination.desk import (
     TOPIC_IDS,
     Coordinator,
     Desk,
+    VirtualClock,
     commanded_desk_in,
     desk_in,
     settle,
@@ -359,3 +360,36 @@ class TestLoading:
             await trio.sleep(2)
             assert await desk.committed() == ErrorCode.NOT_COORDINATOR
             assert not shard_tasks()
+
+
+class TestSetClock:
+    """The system's clock may be set while a node runs, for example when NTP gets its first answer."""
+
+    async def test_a_commit_has_the_time_of_the_system_s_clock(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Apache's ``OffsetMetadataManager.commitOffset``: ``time.milliseconds()``. The retention of another
+        coordinator counts from it.
+        """
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            await desk.lead()
+            monkeypatch.setattr(VirtualClock, "now_ms", lambda _: 1_700_000_000_123)
+            assert await desk.commit(7) == ErrorCode.NONE
+            *_, last = desk.partition.records()
+            assert last.value is not None
+            assert decode_offset(last.value).commit_timestamp_ms == 1_700_000_000_123
+
+    async def test_a_session_goes_on(
+        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Apache's ``SystemTimer`` counts in ``hiResClockMs``."""
+        async with desk_in(tmp_path, replicas=(LEADER,)) as desk:
+            await desk.lead()
+            joined = await desk.join()
+            await desk.sync(joined)
+            monkeypatch.setattr(VirtualClock, "now_ms", lambda _: 1_700_000_000_123)
+            await trio.sleep(9)
+            beat = HeartbeatRequest(GROUP, joined.generation_id, joined.member_id, "i")
+            assert (await desk.send(heartbeat, beat, 4)).error_code == ErrorCode.NONE
+            await trio.sleep(11)
+            assert (await desk.send(heartbeat, beat, 4)).error_code == ErrorCode.UNKNOWN_MEMBER_ID

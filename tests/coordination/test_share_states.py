@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import trio
 import trio.testing
 
+from kraft.coordinator.share.records import decode_share_record
+from kraft.coordinator.share.state import ShareState
 from kraft.messages.partition_change_record import PartitionChangeRecord
+from kraft.metadata.steps import finished
 from kraft.wire.errors import ErrorCode
 from kraft.wire.internal_topics import SHARE_STATE_TOPIC
 from tests.api.shares import ACCEPT, STATE_ID, share_broker
@@ -69,3 +73,15 @@ async def test_records_before_the_oldest_snapshot_are_deleted(tmp_path: Path, au
         await desk.hear(PartitionChangeRecord(partition_id=0, topic_id=STATE_ID, leader=1))
         await trio.testing.wait_all_tasks_blocked()
         assert (await desk.state()).start_offset == state.start_offset
+
+
+async def test_a_snapshot_has_the_time_of_the_system_s_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Apache's ``ShareCoordinatorShard``: ``time.milliseconds()``, also after the clock was set."""
+    async with share_broker(tmp_path) as desk:
+        monkeypatch.setattr("time.time", lambda: 1_700_000_000.25)
+        await desk.initialize()
+        *_, last = desk.broker.replicas.partitions[SHARE_STATE_TOPIC][0].records()
+        record = finished(decode_share_record(last.key, last.value))
+        assert record is not None
+        assert isinstance(record.change, ShareState)
+        assert (record.change.created_ms, record.change.written_ms) == (1_700_000_000_250, 1_700_000_000_250)

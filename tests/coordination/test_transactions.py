@@ -35,7 +35,7 @@ from kraft.replication.partition import HostedPartition
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import TRANSACTION_TOPIC
-from tests.coordination.desk import WORLD, settle
+from tests.coordination.desk import WORLD, VirtualClock, settle
 from tests.coordination.marker_leaders import MarkerLeaders
 from tests.support.held import TOPIC, WITHOUT_THREADS, Broker, broker_in, registration, topic
 
@@ -286,3 +286,21 @@ async def test_an_own_coordinator_that_does_not_commit_is_given_up(
             await verification.verify("x", (100, 0), {TOPIC: [0]}, add=True)
     assert caught.value.code in (ErrorCode.NETWORK_EXCEPTION, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     assert trio.current_time() - started == pytest.approx(config.network.request_timeout_ms / 1000)
+
+
+async def test_a_transaction_begins_at_the_time_of_the_system_s_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Apache's ``TransactionCoordinator``: ``time.milliseconds()``, also after the clock was set. Another coordinator
+    counts ``transaction.timeout.ms`` from it.
+    """
+    async with coordinating(tmp_path, MarkerLeaders()) as desk:
+        producer = await desk.init()
+        monkeypatch.setattr(VirtualClock, "now_ms", lambda _: 1_700_000_000_123)
+        await desk.begin(producer, 0)
+        *_, last = desk.partition.records()
+        record = finished(decode_transaction(last.key, last.value))
+        assert record is not None
+        assert record.transaction is not None
+        times = record.transaction.started_ms, record.transaction.updated_ms
+        assert times == (1_700_000_000_123, 1_700_000_000_123)

@@ -1,9 +1,9 @@
 """The pure coordinator of the groups of one partition of ``__consumer_offsets``: ``step(now, event) -> effects``.
 
-``now`` is the wall clock in seconds: the timestamps of records are made from it. An event is a request, a deadline, a
-task of the broker, or the commit of records. The driver performs the effects in order: append, then reply, then sleep
-until the deadline. Offsets and assignments change only with committed records. If an append fails, the driver refuses
-the waiting requests and loads the partition again.
+``now`` is for timeouts, in seconds. Records have timestamps of the system's clock, which may be set meanwhile. An event
+is a request, a deadline, a task of the broker, or the commit of records. The driver performs the effects in order:
+append, then reply, then sleep until the deadline. Offsets and assignments change only with committed records. If an
+append fails, the driver refuses the waiting requests and loads the partition again.
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ class GroupCoordinator:
     ``check_producer``.
 
     ``groups`` are the classic groups. ``image`` returns the metadata of topics as this broker knows it. ``topic_id``
-    returns the id that is stored with an offset of a topic, or zero.
+    returns the id that is stored with an offset of a topic, or zero. ``timestamp_ms`` returns the time of records at
+    ``now``, in milliseconds.
     """
 
     settings: CoordinatorSettings
@@ -134,6 +135,7 @@ class GroupCoordinator:
     image: Callable[[], Image] = Image
     check_producer: transactions.CheckProducer = lambda *_, **__: None
     topic_id: Callable[[str], UUID] = lambda _: ZERO_UUID
+    timestamp_ms: Callable[[float], int] = lambda now: int(now * 1000)
     groups: dict[str, Group] = attrs.Factory(dict)
     consumers: ConsumerGroups = attrs.field(
         init=False, default=attrs.Factory(lambda self: ConsumerGroups(self.image), takes_self=True)
@@ -165,7 +167,8 @@ class GroupCoordinator:
         The groups change with each step. So the next event must wait for the last one. A driver that cannot go on
         discards this coordinator, and refuses the requests of ``effects``, too.
         """
-        step = Step(now, self.settings, self.new_uuid, self.may_write, self.max_batch_bytes, effects)
+        times = now, self.timestamp_ms(now)
+        step = Step(*times, self.settings, self.new_uuid, self.may_write, self.max_batch_bytes, effects)
         match event:
             case CoordinatorRequest():
                 yield from self._request(step, event)
@@ -337,7 +340,7 @@ class GroupCoordinator:
 
     def begin(self, now: float, effects: GroupEffects) -> Steps[None]:
         """Start the sessions of the loaded members, each with its full timeout. Yields costs as :meth:`load` does."""
-        step = Step(now, self.settings, self.new_uuid, effects=effects)
+        step = Step(now, self.timestamp_ms(now), self.settings, self.new_uuid, effects=effects)
         for group_id in self.offsets.groups():
             # A group that only committed offsets has no group metadata record.
             if group_id not in self.consumers.groups:

@@ -76,21 +76,19 @@ class CoordinatorSettings:
 class Step:
     """One step of the coordinator: its time, the settings, and the effects so far.
 
-    ``may_write`` returns whether the partition has enough replicas in sync for an append with ``acks=all``, and
-    ``max_batch_bytes`` its ``max.message.bytes``.
+    ``now`` is for timeouts, in seconds. ``timestamp_ms`` is the time as records have it, in milliseconds since the
+    epoch, and is compared with times of records only: the system's clock may be set. ``may_write`` returns whether the
+    partition has enough replicas in sync for an append with ``acks=all``, and ``max_batch_bytes`` its
+    ``max.message.bytes``.
     """
 
     now: float
+    timestamp_ms: int
     settings: CoordinatorSettings
     new_uuid: Callable[[], str]
     may_write: Callable[[], bool] = lambda: True
     max_batch_bytes: Callable[[], int] = lambda: MAX_BATCH_BYTES
     effects: GroupEffects = attrs.Factory(GroupEffects)
-
-    @property
-    def timestamp_ms(self) -> int:
-        """The time as records have it: milliseconds since the epoch."""
-        return int(self.now * 1000)
 
     def reply(self, token: Token, message: Any) -> None:
         self.effects.replies.append((token, message))

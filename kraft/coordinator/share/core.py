@@ -1,6 +1,6 @@
 """The pure coordinator of the share partitions of one partition of ``__share_group_state``.
 
-``now`` is the wall clock in seconds. The leader of a topic's partition reads the state of each share group here and
+``now`` is the system's clock in seconds. The leader of a topic's partition reads the state of each share group here and
 writes the deliveries that it completes. Two epochs fence. The leader epoch of the partition stops the writes of an
 earlier leader. The group coordinator raises the state epoch when it initialises the state again.
 
@@ -207,8 +207,8 @@ class ShareCoordinator:
             leader_epoch=0 if entry is None else entry.leader_epoch,
             start_offset=data.start_offset,
             delivery_complete_count=NOT_COUNTED if data.start_offset == NO_START_OFFSET else 0,
-            created_ms=int(now * 1000),
-            written_ms=int(now * 1000),
+            created_ms=round(now * 1000),
+            written_ms=round(now * 1000),
         )
         yield from self._append(key, state, effects)
         return initialize_response.PartitionResult(data.partition)
@@ -300,7 +300,7 @@ class ShareCoordinator:
             yield from self._append(key, update, effects)
             return
         state = yield from update.applied_to(entry.state)
-        now_ms = int(now * 1000)
+        now_ms = round(now * 1000)
         snapshot = attrs.evolve(state, snapshot_epoch=state.snapshot_epoch + 1, created_ms=now_ms, written_ms=now_ms)
         yield from self._append(key, snapshot, effects)
 
@@ -346,7 +346,7 @@ class ShareCoordinator:
         keep the log of all.
         """
         size = _BATCH_BYTES
-        now_ms = int(now * 1000)
+        now_ms = round(now * 1000)
         cold_since_ms = now_ms - self.world.cold_snapshot_interval_s * 1000
         if not self.world.may_write():
             return

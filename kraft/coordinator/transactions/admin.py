@@ -98,7 +98,7 @@ def listed(
 ) -> Steps[list[listed_messages.TransactionState]]:
     """List the transactional ids that the filter admits. Ids may come and go between the steps."""
     answer = []
-    now_ms = int(now * 1000)
+    now_ms = round(now * 1000)
     for entry in list(entries.values()):
         yield 1
         if wanted.admits(entry, now_ms):

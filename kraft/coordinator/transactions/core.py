@@ -1,6 +1,6 @@
 """The pure coordinator of the transactional ids of one partition of ``__transaction_state``.
 
-``now`` is the wall clock in seconds. A transaction changes only with committed records: until then its record is
+``now`` is the system's clock in seconds. A transaction changes only with committed records: until then its record is
 pending, and other requests get CONCURRENT_TRANSACTIONS. A committed Prepare record yields the markers of its
 partitions. The driver sends them, and reports each written marker. The last one completes the transaction.
 """

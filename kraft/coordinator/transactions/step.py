@@ -93,7 +93,7 @@ class TransactionStep:
     @property
     def timestamp_ms(self) -> int:
         """The time as records have it: milliseconds since the epoch."""
-        return int(self.now * 1000)
+        return round(self.now * 1000)
 
     def reply(self, token: Token, message: Any) -> None:
         self.effects.replies.append((token, message))

@@ -66,12 +66,13 @@ class Desk:
 
     Appended records are committed at once. While ``is_followed`` is false they wait in ``uncommitted``. ``may_write``
     is true if enough replicas are in sync. ``max_batch_bytes`` is the ``max.message.bytes`` of the partition.
-    ``topic_ids`` are the present ids of topics.
+    ``topic_ids`` are the present ids of topics. ``clock_set_s`` is how far the system's clock is ahead of ``now``.
     """
 
     def __init__(self, **settings: float) -> None:
         self.settings = CoordinatorSettings(**({"group_initial_rebalance_delay_s": DELAY_S} | settings))
         self.now = 1_000.0
+        self.clock_set_s = 0.0
         self.written: list[StoredRecord] = []
         self.is_followed = True
         self.may_write = True
@@ -93,7 +94,11 @@ class Desk:
             lambda: self.may_write,
             lambda: self.max_batch_bytes,
             topic_id=lambda name: self.topic_ids.get(name, ZERO_UUID),
+            timestamp_ms=self.timestamp_ms,
         )
+
+    def timestamp_ms(self, now: float) -> int:
+        return int((now + self.clock_set_s) * 1000)
 
     def group(self, group_id: str = GROUP) -> Group:
         return self.core.groups[group_id]

@@ -211,6 +211,16 @@ class TestExpiry:
         assert self.clean_up_after(desk, 0)
         assert not self.clean_up_after(desk, 0.5)
 
+    def test_the_retention_is_measured_by_the_system_s_clock(self, desk: Desk) -> None:
+        """``OffsetMetadataManager.cleanupExpiredOffsets`` compares ``time.milliseconds()`` with the commit's time. The
+        system's clock may be set between the two.
+        """
+        desk.commit(1)
+        desk.clock_set_s = RETENTION_S - 0.5
+        assert self.clean_up_after(desk, 0)
+        desk.clock_set_s += 0.5
+        assert not self.clean_up_after(desk, 0)
+
     def keep_alive(self, desk: Desk, member_id: str, seconds: float) -> None:
         desk.group().members[member_id].session_deadline = desk.now + seconds + 1
 

@@ -185,7 +185,7 @@ def _must_assign(decision: GroupDecision, consumers: ConsumerGroups) -> bool:
         return False
     default_s = settings.consumer.assignment_interval_s
     interval_s = consumers.configured_s(settings, group.group_id, "consumer.assignment.interval.ms", default_s)
-    return may_assign(decision.step.now, group.assignment_timestamp_ms, interval_s)
+    return may_assign(decision.step.timestamp_ms, group.assignment_timestamp_ms, interval_s)
 
 
 def _reconciled(

@@ -69,7 +69,7 @@ def search_if_due(
     """
     if not member.regex and not group.regexes:
         return
-    state = consumers.search_of(group, step.now)
+    state = consumers.search_of(step, group)
     if state.is_under_way or step.now <= state.at_s + MIN_PAUSE_S:
         return
     is_unresolved = bool(member.regex) and member.regex not in group.regexes
@@ -88,7 +88,7 @@ def resolved(step: Step, consumers: ConsumerGroups, event: RegexesResolved) -> S
     group = consumers.groups.get(event.group_id)
     if group is None:
         return
-    state = consumers.search_of(group, step.now)
+    state = consumers.search_of(step, group)
     state.is_under_way, state.at_s = False, step.now
     decision = GroupDecision(step, group.group_id, group)
     subscribed = _subscribed(group)

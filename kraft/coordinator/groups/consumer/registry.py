@@ -109,14 +109,15 @@ class ConsumerGroups:
         """The metadata hash of the group is that of ``image``."""
         self._seen[group_id] = image.topics
 
-    def search_of(self, group: ConsumerGroup, now: float) -> SearchState:
+    def search_of(self, step: Step, group: ConsumerGroup) -> SearchState:
         """Return the state of the group's searches. Records have the time of those before this coordinator. A time of
         the future, by a clock that was ahead, counts as none.
         """
         state = self._searches.get(group.group_id)
         if state is None:
-            last_s = max((each.timestamp_ms / 1000 for each in group.regexes.values()), default=math.inf)
-            state = SearchState(last_s if last_s <= now else -math.inf)
+            last_ms = max((each.timestamp_ms for each in group.regexes.values()), default=math.inf)
+            age_s = (step.timestamp_ms - last_ms) / 1000
+            state = SearchState(step.now - age_s if age_s >= 0 else -math.inf)
             self._searches[group.group_id] = state
         return state
 

@@ -34,13 +34,13 @@ def metadata_hash(group: ConsumerGroup, image: Image) -> Steps[int]:
     return (yield from hash_of_topics(names, image))
 
 
-def may_assign(now: float, last_timestamp_ms: int, interval_s: float) -> bool:
+def may_assign(timestamp_ms: int, last_timestamp_ms: int, interval_s: float) -> bool:
     """Return whether the last target assignment is old enough for the next one. Its timestamp is 0 if there is none.
 
     One of the future is of a coordinator whose clock was ahead. Its age is unknown, so it counts as old.
     """
-    last = last_timestamp_ms / 1000
-    return not last or not interval_s or not last <= now < last + interval_s
+    age_ms = timestamp_ms - last_timestamp_ms
+    return not last_timestamp_ms or not interval_s or not 0 <= age_ms < interval_s * 1000
 
 
 def assign(decision: GroupDecision, image: Image) -> Steps[None]:

@@ -180,7 +180,7 @@ def _must_assign(decision: ShareDecision, shares: ShareGroups) -> bool:
         return False
     default_s = settings.share.assignment_interval_s
     interval_s = shares.configured_s(settings, group.group_id, "share.assignment.interval.ms", default_s)
-    return may_assign(decision.step.now, group.assignment_timestamp_ms, interval_s)
+    return may_assign(decision.step.timestamp_ms, group.assignment_timestamp_ms, interval_s)
 
 
 def _assign(decision: ShareDecision, image: Image) -> Steps[None]:

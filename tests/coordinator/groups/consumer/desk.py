@@ -52,6 +52,7 @@ class ConsumerDesk(Desk):
             lambda: self.may_write,
             lambda: self.max_batch_bytes,
             lambda: self.image,
+            timestamp_ms=self.timestamp_ms,
         )
 
     @property

@@ -360,9 +360,13 @@ def test_a_group_has_settings_of_its_own() -> None:
     assert not desk.consumer_group.members
 
 
-def test_the_interval_between_assignments_is_kept() -> None:
-    """``group.consumer.assignment.interval.ms``: the next target waits, and heartbeats get the last one."""
+@pytest.mark.parametrize("set_s", [0, 700, -700])
+def test_the_interval_between_assignments_is_kept(set_s: int) -> None:
+    """``group.consumer.assignment.interval.ms``: the next target waits, and heartbeats get the last one. The system's
+    clock, whose time the record of an assignment has, may have been set since the start of a node.
+    """
     desk = ConsumerDesk(interval_s=1.0, t=2)
+    desk.clock_set_s = set_s
     first, second = Member(desk, "m1"), Member(desk, "m2")
     assert (second.epoch, second.owned) == (2, {})
     first.beat()

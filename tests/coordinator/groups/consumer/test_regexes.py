@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kraft.coordinator.groups.consumer.group import ResolvedRegex
 from kraft.coordinator.groups.consumer.regexes import MIN_PAUSE_S, RegexesResolved
 from tests.coordinator.groups.consumer.desk import GROUP, ConsumerDesk, Member, T, U, assignment, image_of
@@ -163,3 +165,17 @@ def test_a_new_coordinator_keeps_the_topics_and_searches_again() -> None:
     desk.pass_time(MIN_PAUSE_S + 1)
     member.beat()
     assert desk.resolve() == [("t|u",)]
+
+
+@pytest.mark.parametrize("set_s", [700, -700])
+def test_the_age_of_a_search_is_measured_by_the_system_s_clock(set_s: int) -> None:
+    """``ConsumerGroup.lastResolvedRegularExpressionRefreshTimeMs`` is compared with ``time.milliseconds()``. The
+    system's clock may have been set since the start of a node.
+    """
+    desk = ConsumerDesk(t=1)
+    desk.clock_set_s = set_s
+    member = joined(desk)
+    desk.resolve()
+    desk.restart()
+    member.beat()
+    assert desk.resolve() == [], "the last search was just now"

@@ -38,6 +38,7 @@ class ShareDesk(Desk):
             lambda: self.may_write,
             lambda: self.max_batch_bytes,
             lambda: self.image,
+            timestamp_ms=self.timestamp_ms,
         )
 
     @property

@@ -210,9 +210,13 @@ def test_a_deleted_topic_is_not_assigned_any_more() -> None:
     assert U not in desk.share_group.states.initialized
 
 
-def test_the_interval_between_assignments_is_kept() -> None:
-    """``group.share.assignment.interval.ms``: the next target waits, and heartbeats get the last one."""
+@pytest.mark.parametrize("set_s", [0, 700, -700])
+def test_the_interval_between_assignments_is_kept(set_s: int) -> None:
+    """``group.share.assignment.interval.ms``: the next target waits, and heartbeats get the last one. The system's
+    clock, whose time the record of an assignment has, may have been set since the start of a node.
+    """
     desk = ShareDesk(interval_s=1.0, t=1)
+    desk.clock_set_s = set_s
     first = Sharer(desk, "a")
     desk.answer_states()
     first.beat()
