@@ -21,6 +21,7 @@ from kraft.metadata.steps import Steps
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import LeaderChanges, Replicas
 from kraft.rpc.client import Connect
+from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import TRANSACTION_TOPIC
 from kraft.world.slices import Slices
 from kraft.world.world import World
@@ -91,8 +92,20 @@ class Transactions:
         self._shards.report_load = report
 
     def apply(self, led: LeaderChanges) -> None:
-        """Resign from lost partitions, and take over gained ones."""
+        """Resign from lost partitions, and take over gained ones.
+
+        A partition that this broker leads in a newer epoch is taken over anew (``TransactionCoordinator.onElection``).
+        Another coordinator may have sent markers in between, whose epoch fences those of the earlier one. A broker with
+        ZooKeeper sees each leader, and its leader epochs rise with each smaller ISR, too (``Partition.makeLeader``).
+        """
         self._shards.apply(led)
+        if self.replicas.is_commanded:
+            return
+        for shard in self._shards.all():
+            partition, epoch = shard.partition, shard.core.world.coordinator_epoch
+            if partition.is_leader and partition.state.leader_epoch != epoch:
+                self._shards.resign(shard.index, KafkaError(ErrorCode.NOT_COORDINATOR))
+                self._shards.load(shard.index)
 
     async def _expire(self) -> None:
         interval_ms = self.config.transactions.transaction_remove_expired_transaction_cleanup_interval_ms

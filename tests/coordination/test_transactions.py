@@ -4,6 +4,7 @@ follower and the leaders of the partitions.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
@@ -66,10 +67,10 @@ class TransactionDesk:
             found.append(None if record.transaction is None else record.transaction.status)
         return found
 
-    async def lead(self, leader: int) -> None:
-        """Give the partition of ``__transaction_state`` a leader."""
-        led = await self.broker.hear(PartitionChangeRecord(partition_id=0, topic_id=STATE_ID, leader=leader))
-        self.transactions.apply(led)
+    async def lead(self, *leaders: int) -> None:
+        """Give the partition of ``__transaction_state`` leaders, one after the other. The broker sees only the last."""
+        elected = (PartitionChangeRecord(partition_id=0, topic_id=STATE_ID, leader=each) for each in leaders)
+        self.transactions.apply(await self.broker.hear(*elected))
 
     def follower_fetches(self) -> None:
         end = self.partition.log.log_end_offset
@@ -163,6 +164,35 @@ async def test_the_next_coordinator_sends_the_markers_again(tmp_path: Path) -> N
         assert after.coordinator_epoch > before.coordinator_epoch
         assert (after.producer_id, after.transaction_result) == (producer.producer_id, True)
         await desk.begin(producer, 1)
+
+
+async def test_a_coordinator_that_is_elected_again_has_a_new_epoch(tmp_path: Path) -> None:
+    """``TransactionCoordinator.onElection``. This broker did not see the coordinator between its two elections, which
+    sent markers, too. The partition refuses those of the first one for ever.
+    """
+    codes = {(TOPIC, 0): deque([ErrorCode.TRANSACTION_COORDINATOR_FENCED])}
+    leaders = MarkerLeaders(codes, answers=trio.Event())
+    async with coordinating(tmp_path, leaders) as desk:
+        producer = await desk.init()
+        await desk.begin(producer, 0)
+        await desk.commit(producer)
+        await settle()
+        await desk.lead(ELSEWHERE, LEADER)
+        await settle()
+        leaders.answers.set()
+        await settle()
+        assert desk.statuses == [EMPTY, ONGOING, PREPARE_COMMIT, COMPLETE_COMMIT]
+    assert [sent.message.markers[0].coordinator_epoch for sent in leaders.sent] == [0, 2]
+
+
+async def test_a_newer_epoch_of_a_zookeeper_era_controller_is_no_election(tmp_path: Path) -> None:
+    """``Partition.makeLeader`` of Kafka 3.9 returns true only for a new leader: the epoch rises with a smaller ISR."""
+    async with coordinating(tmp_path, MarkerLeaders()) as desk:
+        desk.broker.replicas.is_commanded = True
+        shard, epoch = desk.transactions.shard_of("x"), desk.partition.state.leader_epoch
+        await desk.lead(ELSEWHERE, LEADER)
+        assert desk.partition.state.leader_epoch > epoch
+        assert desk.transactions.shard_of("x") is shard
 
 
 async def test_a_coordinator_that_resigned_completes_nothing(tmp_path: Path) -> None:
