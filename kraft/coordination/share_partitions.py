@@ -85,12 +85,14 @@ class LedSharePartition:
     """One share partition while this broker leads its partition.
 
     ``loaded`` is set once ``core`` has its state, or ``failure`` says why it has none. ``wakes_at`` is when its locks
-    will be looked at.
+    will be looked at. All reads and writes have the ``leader_epoch`` of the beginning, as in Apache's
+    ``SharePartition``: so a leader between two elections, which this broker may not have seen, fences the writes.
     """
 
     key: SharePartitionKey
     hosted: HostedPartition
     leadership: Leadership | None
+    leader_epoch: int
     core: SharePartition | None = None
     failure: KafkaError | None = None
     loaded: trio.Event = attrs.Factory(trio.Event)
@@ -184,7 +186,7 @@ class SharePartitions:
                 self._drop(led)
             if self.loaded_count >= _MAX_SHARE_PARTITIONS:
                 raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-            led = self._by_key[key] = LedSharePartition(key, hosted, hosted.leadership)
+            led = self._by_key[key] = LedSharePartition(key, hosted, hosted.leadership, hosted.state.leader_epoch)
             self._by_group.setdefault(key.group_id, {})[key] = led
             self._loads.append(led)
             self._woken.set()
@@ -193,7 +195,7 @@ class SharePartitions:
     async def _state_of(self, led: LedSharePartition) -> SharePartition:
         hosted, key = led.hosted, led.key
         began_s = self.world.seconds()
-        data = read_request.PartitionData(key.partition, hosted.state.leader_epoch)
+        data = read_request.PartitionData(key.partition, led.leader_epoch)
         state = await self.channel.request(ShareStateRequest(key, data))
         start_offset = state.start_offset
         if start_offset == NO_START_OFFSET:
@@ -365,7 +367,7 @@ class SharePartitions:
         data = write_request.PartitionData(
             led.key.partition,
             core.state_epoch,
-            led.hosted.state.leader_epoch,
+            led.leader_epoch,
             core.start_offset,
             core.delivery_complete_count,
             [write_request.StateBatch(*each) for each in changes],

@@ -204,9 +204,9 @@ class ShareBroker:
         """Leave the partition of the group's states without a leader."""
         await self.hear(PartitionChangeRecord(partition_id=0, topic_id=STATE_ID, leader=-1))
 
-    async def change_leader(self, leader: int) -> None:
-        """Make another broker the leader of partition 0, or this one again."""
-        await self.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=leader))
+    async def change_leader(self, *leaders: int) -> None:
+        """Make another broker the leader of partition 0, or this one again. The broker sees the last one only."""
+        await self.hear(*(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, leader=each) for each in leaders))
 
 
 @asynccontextmanager

@@ -599,6 +599,22 @@ class TestLeaders:
             assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
             assert (await desk.state()).state_batches == []
 
+    async def test_a_leader_that_is_elected_again_is_fenced(self, tmp_path: Path, autojump_clock: object) -> None:
+        """Apache's ``SharePartition`` keeps the leader epoch of its beginning. This broker did not see the leader
+        between its two elections, which read the state, and may have changed it.
+        """
+        async with share_broker(tmp_path) as desk:
+            await desk.initialize()
+            desk.produce(b"a")
+            member = desk.member("m")
+            await member.fetch()
+            await desk.change_leader(2, 1)
+            assert (await desk.state(leader_epoch=1)).error_code == ErrorCode.NONE
+            refused = await member.acknowledge([(0, 0, [ACCEPT])])
+            assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+            assert (await desk.state()).state_batches == []
+            assert await desk.member("n").acquired() == [(0, 0, 1)], "the state is read again, in the new epoch"
+
     async def test_the_next_leader_goes_on(self, tmp_path: Path, autojump_clock: object) -> None:
         async with share_broker(tmp_path) as desk:
             await desk.initialize()
