@@ -139,7 +139,7 @@ async def test_a_refusal_without_the_core_is_logged_once_and_counted(
             outbound.message.voter_id = voter_id  # type: ignore[attr-defined]
             await standby.ask(outbound.message, outbound.version)
     assert counted == ["OTHER_CLUSTER", "OTHER_VOTER"] * 3
-    assert [line for line in caplog.messages if "refused" in line] == [
+    assert [line for line in caplog.messages if "in epoch 9 refused" in line] == [
         "127.0.0.1: Vote of 2 in epoch 9 refused: it is for another cluster",
         "127.0.0.1: Vote of 2 in epoch 9 refused: it is for another voter, or for a voter with another directory id",
     ]
