@@ -1,6 +1,7 @@
 """``python -m tests.support.async_lint``: flake8-async on the modules that have to do with Trio.
 
-The plugin takes a millisecond for each line, and half of the modules are synchronous.
+The plugin takes two milliseconds for each line, and two thirds of the lines are in synchronous modules. It does not run
+the visitors of rules that are not enabled.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ def async_modules(package: Path) -> list[Path]:
 def main() -> int:
     modules = [str(path) for path in async_modules(Path("kraft"))]
     rules = ",".join(f"ASYNC{rule}" for rule in RULES)
-    return subprocess.run([sys.executable, "-m", "flake8", f"--select={rules}", "--jobs=2", *modules]).returncode
+    options = f"--select={rules}", f"--enable={rules}", "--jobs=2"
+    return subprocess.run([sys.executable, "-m", "flake8", *options, *modules]).returncode
 
 
 if __name__ == "__main__":
