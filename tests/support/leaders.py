@@ -27,6 +27,7 @@ from tests.support.node_process import Kind
 
 LIMIT_S = 60.0
 PREFERRED = 0
+NO_LEADER = -1
 KILL_EVERY = 5
 """Odd, so that kills alternate between the kinds of :class:`Crossings`."""
 
@@ -59,13 +60,15 @@ def lead(
 
 
 def leaders(traffic: Traffic, partitions: Iterable[Partition]) -> set[int]:
-    return {traffic.describe(topic)[index].leader for topic, index in partitions}
+    """The leaders of partitions. One that the asked broker does not know yet has none."""
+    found = (traffic.describe(topic).get(index) for topic, index in partitions)
+    return {NO_LEADER if each is None else each.leader for each in found}
 
 
 def replace_killed(cluster: Cluster, traffic: Traffic, victim: int, partitions: Iterable[Partition]) -> None:
     """Kill a broker, wait until others lead ``partitions``, and start it again."""
     cluster.nodes[victim].kill()
-    eventually(lambda: leaders(traffic, partitions).isdisjoint({victim, -1}), LIMIT_S)
+    eventually(lambda: leaders(traffic, partitions).isdisjoint({victim, NO_LEADER}), LIMIT_S)
     cluster.start(victim)
 
 
