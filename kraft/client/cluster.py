@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import trio
 
-from kraft.client.retry import ClusterUnreachable, passes, reason, retried
+from kraft.client.retry import ClusterUnreachable, passes, retried
 from kraft.config.listeners import address, parse_host_port
 from kraft.config.setting import invalid
 from kraft.messages.describe_cluster_request import DescribeClusterRequest
@@ -23,7 +23,7 @@ from kraft.messages.list_offsets_request import ListOffsetsPartition, ListOffset
 from kraft.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from kraft.messages.metadata_response import MetadataResponse, MetadataResponseTopic
 from kraft.messages.registry import ApiKey
-from kraft.rpc.client import Connection, open_connection
+from kraft.rpc.client import Connection, open_connection, reason
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.schema import Message
 from kraft.world.dial import Dial, dial_by_tcp

@@ -19,7 +19,7 @@ import attrs
 import trio
 
 from kraft.client.cluster import TIMEOUT_S, Address, check
-from kraft.client.retry import ClusterUnreachable, reason, retried
+from kraft.client.retry import ClusterUnreachable, retried
 from kraft.config.listeners import address, parse_host_port
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kraft.messages.fetch_response import FetchResponse, PartitionData
@@ -29,7 +29,7 @@ from kraft.messages.fetch_snapshot_response import FetchSnapshotResponse
 from kraft.messages.registry import ApiKey
 from kraft.raft.messages import SnapshotId
 from kraft.records.batch import HEADER_SIZE, BatchHeader, CorruptBatch, check_batch, parse_header
-from kraft.rpc.client import Connection, open_connection
+from kraft.rpc.client import Connection, open_connection, reason
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC, METADATA_TOPIC_ID
 from kraft.wire.schema import Message

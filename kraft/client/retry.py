@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import trio
 
-from kraft.config.setting import one_line
+from kraft.rpc.client import reason
 from kraft.wire.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger("kraft.client")
@@ -98,12 +97,3 @@ def passes(error: Exception) -> bool:
     if isinstance(error, KafkaError):
         return error.code in PASSING
     return isinstance(error, OSError | trio.TooSlowError | ClusterUnreachable)
-
-
-def reason(error: Exception) -> str:
-    """Return the reason of a failure on one line."""
-    if isinstance(error, trio.TooSlowError):
-        return "no answer in time"
-    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
-        return os.strerror(error.errno)  # Trio's own text repeats the address
-    return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")

@@ -18,13 +18,12 @@ from typing import Any, Final, Protocol
 import attrs
 import trio
 
-from kraft.client.retry import reason
 from kraft.config.listeners import Voter
 from kraft.messages.create_topics_response import CreateTopicsResponse
 from kraft.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from kraft.messages.describe_quorum_response import DescribeQuorumResponse
 from kraft.quorum.rpcs import PARTITION
-from kraft.rpc.client import Connect, Connection
+from kraft.rpc.client import Connect, Connection, reason
 from kraft.rpc.client import connect as connect_by_tcp
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.internal_topics import CLUSTER_METADATA_TOPIC

@@ -12,11 +12,10 @@ from typing import Generic, Protocol, TypeVar
 import attrs
 import trio
 
-from kraft.client.retry import reason
 from kraft.config.broker import NodeConfig
 from kraft.coordination.task_starter import TaskStarter
 from kraft.replication.replicas import Replicas
-from kraft.rpc.client import Connect, Connection
+from kraft.rpc.client import Connect, Connection, reason
 from kraft.wire.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger("kraft.coordination")

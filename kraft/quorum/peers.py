@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable
 import attrs
 import trio
 
-from kraft.client.retry import reason
 from kraft.config.listeners import Voter
 from kraft.quorum.outbound_requests import BadResponse, request_message, response_value
 from kraft.quorum.peer_warnings import PeerWarnings
@@ -21,7 +20,7 @@ from kraft.quorum.rpcs import Identity
 from kraft.raft.events import Event, RequestFailed, ResponseReceived, Send
 from kraft.raft.messages import FetchRequest, Request
 from kraft.raft.timing import Timing
-from kraft.rpc.client import Connect, Connection
+from kraft.rpc.client import Connect, Connection, reason
 from kraft.wire.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger("kraft.quorum")

@@ -22,7 +22,6 @@ import attrs
 import trio
 
 from kraft.broker.following import truncation_offset
-from kraft.client.retry import reason
 from kraft.config.broker import NodeConfig
 from kraft.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kraft.messages.fetch_response import FetchResponse, PartitionData
@@ -34,7 +33,7 @@ from kraft.replication.appending import AT_ONCE_BYTES
 from kraft.replication.partition import HostedPartition
 from kraft.replication.replicas import Replicas
 from kraft.replication.throttle import REST_S, Throttle
-from kraft.rpc.client import Connect, Connection, Disconnected
+from kraft.rpc.client import Connect, Connection, Disconnected, reason
 from kraft.storage.checkpoint import LOG_START_OFFSET
 from kraft.storage.index import fits_index
 from kraft.wire.errors import ErrorCode, KafkaError

@@ -15,11 +15,12 @@ import trio
 
 from kraft.client.cluster import TIMEOUT_MS, Address, Cluster, check, open_cluster
 from kraft.client.producer import Producer
-from kraft.client.retry import ClusterUnreachable, GaveUp, reason
+from kraft.client.retry import ClusterUnreachable, GaveUp
 from kraft.messages.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kraft.metadata.image import Broker, Image
 from kraft.records.compression import Compression
 from kraft.request_log.lines import CLIENT_ID, RequestLines
+from kraft.rpc.client import reason
 from kraft.wire.decode_error import UnsupportedVersionError
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.dial import Dial

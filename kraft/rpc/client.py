@@ -7,6 +7,7 @@ response may still arrive.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -15,6 +16,7 @@ from typing import TypeVar
 import trio
 
 from kraft import __version__
+from kraft.config.setting import one_line
 from kraft.messages.api_versions_request import ApiVersionsRequest
 from kraft.messages.api_versions_response import ApiVersionsResponse
 from kraft.messages.registry import request_header_version, response_class, response_header_version
@@ -52,6 +54,15 @@ Connect = Callable[[str, int, str, float], AbstractAsyncContextManager["Connecti
 
 class Disconnected(ConnectionError):
     """The connection is closed: by the peer, by a malformed response, or by a request that was given up."""
+
+
+def reason(error: Exception) -> str:
+    """Return the reason why a connection or a request failed, on one line."""
+    if isinstance(error, trio.TooSlowError):
+        return "no answer in time"
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)  # Trio's own text repeats the address
+    return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
 
 
 @asynccontextmanager

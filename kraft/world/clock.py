@@ -1,4 +1,4 @@
-"""The two clocks of a node: the system's for data, and one that never goes back, for sessions and deadlines."""
+"""The two clocks of a node: the system's for data, and one that never goes back, for sessions and timeouts."""
 
 from __future__ import annotations
 
