@@ -54,6 +54,7 @@ from kraft.messages.share_fetch_request import (
 from kraft.messages.topic_record import TopicRecord
 from kraft.metadata.image import ResourceType
 from kraft.metrics import Registry
+from kraft.records.control import EndTransactionMarker
 from kraft.rpc.channel import ConnectionInfo, Request, response_of
 from kraft.testing.embedded import SETTINGS
 from kraft.wire.errors import KafkaError
@@ -179,6 +180,14 @@ class ShareBroker:
     def produce(self, *values: bytes, index: int = 0, timestamp: int | None = None) -> None:
         """Append one batch, with a timestamp in ms, or with that of the wall clock."""
         self.broker.replicas.partitions[TOPIC][index].append(bytearray(batch(*values, timestamp=timestamp)), 0)
+
+    async def abort(self, batches: int = 1, records: int = 1) -> None:
+        """Append the batches of a transaction to partition 0, and the marker of its abort."""
+        partition = self.broker.partition
+        for number in range(batches):
+            fields: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0, "base_sequence": number * records}
+            partition.append(bytearray(batch(*[b"aborted"] * records, transactional=True, **fields)), 0)
+        await partition.append_marker(5, 0, EndTransactionMarker(committed=False, coordinator_epoch=0))
 
     async def configure(self, **settings: str) -> None:
         """Set configs of the group, with underscores for dots."""

@@ -13,13 +13,9 @@ import trio.testing
 
 from kraft.api import share_fetch
 from kraft.api.partitions import MAX_COPIED_BYTES
-from kraft.broker.share.partition import SharePartition
 from kraft.broker.share.runs import RecordState
-from kraft.coordination.share_partitions import SharePartitions
-from kraft.coordinator.share.state import SharePartitionKey
 from kraft.messages.feature_level_record import FeatureLevelRecord
 from kraft.messages.share_fetch_request import ShareFetchRequest
-from kraft.records.control import EndTransactionMarker
 from kraft.storage.open_files import OPEN_FILES
 from kraft.wire.errors import ErrorCode
 from tests.api.shares import (
@@ -28,32 +24,14 @@ from tests.api.shares import (
     REJECT,
     RELEASE,
     RENEW,
-    Member,
-    ShareBroker,
     acquired_in,
     partition_in,
     share_broker,
 )
-from tests.support.held import TOPIC, TOPIC_ID
-from tests.support.steps import steps_of_this_task
+from tests.support.held import TOPIC
 from tests.support.talk import batch
 
 NOTHING_TO_FETCH: dict[str, Any] = {"max_bytes": 0, "min_bytes": 0, "max_records": 0, "max_wait_ms": 0}
-
-
-@pytest.fixture
-def looks(monkeypatch: pytest.MonkeyPatch) -> list[SharePartition]:
-    """The share partition, once for each look at it. A fetch that never waits would not end in virtual time."""
-    looks: list[SharePartition] = []
-    move_start = SharePartition.move_start
-
-    def counting(partition: SharePartition, log_start_offset: int) -> None:
-        looks.append(partition)
-        assert len(looks) < 100, "a fetch looks again and again"
-        move_start(partition, log_start_offset)
-
-    monkeypatch.setattr(SharePartition, "move_start", counting)
-    return looks
 
 
 class TestAcquiring:
@@ -270,165 +248,6 @@ class TestDeliveringAgain:
             assert (await member.acknowledge([(0, 0, [ACCEPT])])).error_code == ErrorCode.NONE
 
 
-class TestWaiting:
-    async def test_a_waiting_fetch_wakes_for_a_record(self, tmp_path: Path, autojump_clock: object) -> None:
-        async with share_broker(tmp_path) as desk, trio.open_nursery() as nursery:
-            await desk.initialize()
-            member = desk.member("m")
-            found = []
-
-            async def fetch() -> None:
-                found.append((await member.acquired(max_wait_ms=60_000), trio.current_time()))
-
-            nursery.start_soon(fetch)
-            await trio.sleep(3)
-            started = trio.current_time()
-            desk.produce(b"a")
-            await trio.sleep(1)
-            assert found == [([(0, 0, 1)], started)]
-
-    async def test_it_wakes_for_a_release(self, tmp_path: Path, autojump_clock: object) -> None:
-        async with share_broker(tmp_path) as desk, trio.open_nursery() as nursery:
-            await desk.initialize()
-            desk.produce(b"a")
-            one, two = desk.member("one"), desk.member("two")
-            await one.fetch()
-            found = []
-
-            async def fetch() -> None:
-                found.append((await two.acquired(max_wait_ms=20_000), trio.current_time()))
-
-            nursery.start_soon(fetch)
-            await trio.sleep(3)
-            started = trio.current_time()
-            await one.acknowledge([(0, 0, [RELEASE])])
-            await trio.sleep(1)
-            assert found == [([(0, 0, 2)], started)]
-
-    @pytest.mark.usefixtures("looks")
-    @pytest.mark.parametrize("min_bytes", [0, 1])
-    async def test_it_ends_in_time(self, tmp_path: Path, autojump_clock: object, min_bytes: int) -> None:
-        async with share_broker(tmp_path) as desk:
-            await desk.initialize()
-            started = trio.current_time()
-            response = await desk.member("m").fetch(max_wait_ms=1500, min_bytes=min_bytes)
-            assert trio.current_time() - started == pytest.approx(1.5)
-            assert acquired_in(response) == []
-
-    async def test_the_last_fetch_of_a_session_waits_for_nothing(
-        self, tmp_path: Path, autojump_clock: trio.testing.MockClock
-    ) -> None:
-        """KIP-932: the epoch -1 closes the session, and fetches nothing."""
-        async with share_broker(tmp_path) as desk:
-            await desk.initialize()
-            member = desk.member("m")
-            await member.fetch(max_wait_ms=0)
-            began = trio.current_time()
-            await member.fetch(epoch=-1, max_wait_ms=3000)
-            assert trio.current_time() == began
-
-    async def test_a_new_partition_is_named_once_without_records(self, tmp_path: Path, autojump_clock: object) -> None:
-        """``CachedSharePartition.maybeUpdateResponseData``."""
-        async with share_broker(tmp_path) as desk:
-            await desk.initialize()
-            member = desk.member("m")
-            first, then = [await member.fetch(max_wait_ms=10) for _ in range(2)]
-            assert partition_in(first).acquired_records == []
-            assert then.responses == []
-
-    async def test_it_waits_for_enough_bytes(self, tmp_path: Path, autojump_clock: object) -> None:
-        """A request below ``min_bytes`` holds no records: another member may take them."""
-        async with share_broker(tmp_path) as desk, trio.open_nursery() as nursery:
-            await desk.initialize()
-            desk.produce(b"a")
-            nursery.start_soon(lambda: desk.member("one").fetch(max_wait_ms=5000, min_bytes=10_000))
-            await trio.sleep(1)
-            assert await desk.member("two").acquired() == [(0, 0, 1)]
-
-    async def test_it_takes_what_is_there_in_the_end(self, tmp_path: Path, autojump_clock: object) -> None:
-        async with share_broker(tmp_path) as desk:
-            await desk.initialize()
-            desk.produce(b"a")
-            assert await desk.member("one").acquired(max_wait_ms=500, min_bytes=10_000) == [(0, 0, 1)]
-
-
-class TestManyPartitions:
-    """docs/robustness.md: "No request holds the event loop"."""
-
-    async def test_other_tasks_run_after_each_slice(
-        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """10,000 partitions took a step of 600 ms. Each is found, watched, counted, read and named."""
-        monkeypatch.setattr(share_fetch, "_SLICE_BATCHES", 1)
-        async with share_broker(tmp_path, partitions=5) as desk:
-            await desk.initialize(partitions=5)
-            member = desk.member("m")
-            await member.fetch(*range(5))
-            async with steps_of_this_task() as steps:
-                assert (await member.fetch(max_wait_ms=100)).responses == []
-            assert steps.count >= 5 * 5
-
-    async def test_after_a_wake_it_looks_at_one(
-        self, tmp_path: Path, autojump_clock: object, looks: list[SharePartition]
-    ) -> None:
-        async with share_broker(tmp_path, partitions=5) as desk, trio.open_nursery() as nursery:
-            await desk.initialize(partitions=5)
-            member = desk.member("m")
-            await member.fetch(*range(5))
-            nursery.start_soon(lambda: member.fetch(max_wait_ms=20_000, min_bytes=10_000))
-            await trio.sleep(1)
-            looks.clear()
-            desk.produce(b"a", index=3)
-            await trio.sleep(1)
-            assert looks == [_partition(desk, 3)]
-
-    async def test_a_record_that_comes_while_it_looks_is_found(
-        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch, looks: list[SharePartition]
-    ) -> None:
-        """It may be one of the partition at which the fetch looked before."""
-        monkeypatch.setattr(share_fetch, "_SLICE_BATCHES", 1)
-        async with share_broker(tmp_path, partitions=5) as desk, trio.open_nursery() as nursery:
-            await desk.initialize(partitions=5)
-            member = desk.member("m")
-            await member.fetch(*range(5))
-            looks.clear()
-            found: list[Any] = []
-            nursery.start_soon(_fetch_into, found, member)
-            while len(looks) < 2:
-                await trio.lowlevel.checkpoint()
-            (index,) = (index for index in range(5) if _partition(desk, index) is looks[0])
-            desk.produce(b"a", index=index)
-            await trio.sleep(1)
-            (response,) = found
-            assert acquired_in(response, index) == [(0, 0, 1)]
-
-    async def test_a_partition_that_is_lost_while_it_looks_is_refused(
-        self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch, looks: list[SharePartition]
-    ) -> None:
-        monkeypatch.setattr(share_fetch, "_SLICE_BATCHES", 1)
-        async with share_broker(tmp_path, partitions=5) as desk, trio.open_nursery() as nursery:
-            await desk.initialize(partitions=5)
-            member = desk.member("m")
-            await member.fetch(*range(5))
-            looks.clear()
-            found: list[Any] = []
-            nursery.start_soon(_fetch_into, found, member)
-            while not looks:
-                await trio.lowlevel.checkpoint()
-            await desk.change_leader(2)
-            await trio.sleep(1)
-            (response,) = found
-            assert partition_in(response, 0).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-
-
-async def _fetch_into(found: list[Any], member: Member) -> None:
-    found.append(await member.fetch(max_wait_ms=20_000))
-
-
-def _partition(desk: ShareBroker, index: int) -> SharePartition:
-    return desk.context.coordinators.shares.find(SharePartitionKey(GROUP, TOPIC_ID, index))[1]
-
-
 class TestSessions:
     async def test_epochs_are_counted(self, tmp_path: Path, autojump_clock: object) -> None:
         async with share_broker(tmp_path) as desk:
@@ -586,47 +405,6 @@ class TestRefusals:
             assert [each.node_id for each in response.node_endpoints] == [2]
 
 
-class TestLeaders:
-    async def test_a_former_leader_is_fenced(self, tmp_path: Path, autojump_clock: object) -> None:
-        """The next leader's read raises the leader epoch. A write with the earlier one fails."""
-        async with share_broker(tmp_path) as desk:
-            await desk.initialize()
-            desk.produce(b"a")
-            member = desk.member("m")
-            await member.fetch()
-            assert (await desk.state(leader_epoch=9)).error_code == ErrorCode.NONE
-            refused = await member.acknowledge([(0, 0, [ACCEPT])])
-            assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-            assert (await desk.state()).state_batches == []
-
-    async def test_a_leader_that_is_elected_again_is_fenced(self, tmp_path: Path, autojump_clock: object) -> None:
-        """Apache's ``SharePartition`` keeps the leader epoch of its beginning. This broker did not see the leader
-        between its two elections, which read the state, and may have changed it.
-        """
-        async with share_broker(tmp_path) as desk:
-            await desk.initialize()
-            desk.produce(b"a")
-            member = desk.member("m")
-            await member.fetch()
-            await desk.change_leader(2, 1)
-            assert (await desk.state(leader_epoch=1)).error_code == ErrorCode.NONE
-            refused = await member.acknowledge([(0, 0, [ACCEPT])])
-            assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-            assert (await desk.state()).state_batches == []
-            assert await desk.member("n").acquired() == [(0, 0, 1)], "the state is read again, in the new epoch"
-
-    async def test_the_next_leader_goes_on(self, tmp_path: Path, autojump_clock: object) -> None:
-        async with share_broker(tmp_path) as desk:
-            await desk.initialize()
-            desk.produce(b"a", b"b", b"c")
-            member = desk.member("m")
-            await member.fetch()
-            await member.acknowledge([(1, 1, [ACCEPT]), (2, 2, [RELEASE])])
-            await desk.change_leader(2)
-            await desk.change_leader(1)
-            assert await desk.member("n").acquired() == [(0, 0, 1), (2, 2, 2)]
-
-
 async def test_aborted_records_are_not_delivered_to_a_group_with_read_committed(
     tmp_path: Path, autojump_clock: object
 ) -> None:
@@ -634,20 +412,11 @@ async def test_aborted_records_are_not_delivered_to_a_group_with_read_committed(
     async with share_broker(tmp_path) as desk:
         await desk.configure(share_isolation_level="read_committed")
         await desk.initialize()
-        await _abort(desk)
+        await desk.abort()
         desk.produce(b"b")
         found = await desk.member("m").acquired()
         assert 0 not in {offset for first, last, _ in found for offset in range(first, last + 1)}
         assert found[-1][1] == 2
-
-
-async def _abort(desk: ShareBroker, batches: int = 1, records: int = 1) -> None:
-    partition = desk.broker.partition
-    for number in range(batches):
-        fields: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0, "base_sequence": number * records}
-        partition.append(bytearray(batch(*[b"aborted"] * records, transactional=True, **fields)), 0)
-    marker = EndTransactionMarker(committed=False, coordinator_epoch=0)
-    await partition.append_marker(5, 0, marker)
 
 
 async def test_records_follow_those_of_a_long_aborted_transaction_at_once(
@@ -656,66 +425,7 @@ async def test_records_follow_those_of_a_long_aborted_transaction_at_once(
     async with share_broker(tmp_path) as desk:
         await desk.configure(share_isolation_level="read_committed", share_partition_max_record_locks="100")
         await desk.initialize()
-        await _abort(desk, batches=5, records=100)
+        await desk.abort(batches=5, records=100)
         desk.produce(b"kept")
         assert await desk.member("m").acquired(max_wait_ms=10_000) == [(500, 501, 1)]  # 500 is the marker
         assert trio.current_time() < 1
-
-
-class TestWaitingBehindAbortedRecords:
-    """KIP-932: a ShareFetch waits for ``MinBytes``, up to ``MaxWaitMs``. Each time that it archives records of aborted
-    transactions and finds no others, it looks once more, and waits if there is too little.
-    """
-
-    async def test_while_another_member_holds_an_earlier_record(
-        self, tmp_path: Path, autojump_clock: object, looks: list[SharePartition]
-    ) -> None:
-        async with share_broker(tmp_path) as desk, trio.open_nursery() as nursery:
-            await desk.configure(share_isolation_level="read_committed", share_partition_max_record_locks="100")
-            await desk.initialize()
-            desk.produce(b"held")
-            one, two = desk.member("one"), desk.member("two")
-            assert await one.acquired() == [(0, 0, 1)]
-            await _abort(desk, batches=3, records=50)
-            found = []
-
-            async def fetch() -> None:
-                found.append((await two.acquired(max_wait_ms=20_000), trio.current_time()))
-
-            nursery.start_soon(fetch)
-            await trio.sleep(3)
-            before = len(looks)
-            await trio.sleep(3)
-            assert (len(looks), found) == (before, [])
-            started = trio.current_time()
-            await one.acknowledge([(0, 0, [RELEASE])])
-            await trio.sleep(1)
-            assert found == [([(0, 0, 2)], started)]
-
-    @pytest.mark.usefixtures("looks")
-    async def test_for_enough_bytes(self, tmp_path: Path, autojump_clock: object) -> None:
-        """Behind the aborted records is only the marker of their transaction, which the member gets in the end."""
-        async with share_broker(tmp_path) as desk:
-            await desk.configure(share_isolation_level="read_committed")
-            await desk.initialize()
-            await _abort(desk, batches=5, records=100)
-            started = trio.current_time()
-            assert await desk.member("m").acquired(max_wait_ms=3000, min_bytes=200) == [(500, 500, 1)]
-            assert trio.current_time() - started == pytest.approx(3.0)
-
-
-async def test_a_load_that_fails_by_a_defect_ends_no_broker(
-    tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def broken(*_: Any) -> Any:
-        raise RuntimeError("a bug")
-
-    async with share_broker(tmp_path) as desk:
-        await desk.initialize()
-        desk.produce(b"a")
-        with monkeypatch.context() as patch:
-            patch.setattr(SharePartitions, "_state_of", broken)
-            response = await desk.member("m").fetch()
-        assert partition_in(response).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
-        assert "cannot load the state of" in caplog.text
-        assert await desk.member("n").acquired() == [(0, 0, 1)]

@@ -77,7 +77,7 @@ ELSEWHERE: Final[dict[str, dict[str, str]]] = {
         "zookeeper/controller/test_reassignment.py": "zookeeper.controller.topics",
     },
     "parts of a driver, which run in its nurseries": {
-        "api/test_share_fetch.py": "api.share_requests coordination.share_partitions",
+        "api/test_share_fetch.py": "api.share_requests",
         "api/test_write_txn_markers.py": "coordination.marker_writer",
         "coordination/test_verification.py": "coordination.broker_senders",
         "node/test_node.py": "control.controller_registration coordination.coordinators node.broker_role node.tree",
