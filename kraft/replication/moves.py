@@ -24,7 +24,7 @@ from kraft.replication.throttle import Throttle
 from kraft.storage.atomic import sync_directory
 from kraft.storage.directory import LONGEST_NAME, LastStop, LogDirectory
 from kraft.storage.errors import StorageError
-from kraft.storage.future import future_name
+from kraft.storage.future import future_name, mark_complete, take_name
 from kraft.storage.log import Log, remove_files
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.wire.uuids import ZERO_UUID
@@ -243,13 +243,14 @@ class DirectoryMoves:
             future.flush()
         future.producers = log.producers  # also those whose records retention has deleted
         future.complete()
+        mark_complete(future.directory)
         future.abandon()
         log.abandon()
         origin, target = replicas.opener.directory_of(log), move.directory.path
         try:
             replicas.retired.append(origin.retire_partition(partition.name, replicas.world.new_uuid()))
             sync_directory(origin.path)  # a power cut must not leave two logs of one name
-            os.rename(future.directory, os.path.join(target, partition.name))
+            take_name(future.directory, partition.name)
             moved = Log.open(
                 target,
                 partition.name,

@@ -15,6 +15,7 @@ from kraft.messages.alter_replica_log_dirs_request import (
 )
 from kraft.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from kraft.rpc.client import Connection
+from kraft.storage.future import mark_complete
 from kraft.wire.errors import ErrorCode
 from tests.support.nodes import Running, node_in
 from tests.support.talk import batch, create, produce, values
@@ -115,13 +116,13 @@ async def test_an_interrupted_move_begins_again(tmp_path: Path) -> None:
 
 
 async def test_a_crash_between_the_renames_loses_nothing(tmp_path: Path) -> None:
-    """ "After a crash a copy without a log is complete." """
+    """ "After a crash a marked copy without a log takes its name." """
     async with node_in(tmp_path / "one", settings(tmp_path)) as first:
         await create(first.broker, "moving")
         await produce(first.broker, "moving", batch(b"0"))
         (before,) = await places(first.broker, "moving")
     after = next(tmp_path / each for each in ("one", "two") if str(tmp_path / each) != before)
-    shutil.copytree(Path(before) / "moving-0", after / f"moving-0.{'0' * 32}-future")
+    mark_complete(shutil.copytree(Path(before) / "moving-0", after / f"moving-0.{'0' * 32}-future"))
     (Path(before) / "moving-0").rename(Path(before) / f"moving-0.{'1' * 32}-delete")
     async with node_in(tmp_path / "one", settings(tmp_path)) as second:
         assert await places(second.broker, "moving") == {str(after): False}

@@ -587,6 +587,30 @@ async def test_a_new_log_on_a_replaced_disk_is_reported_when_it_may_lead(
             assert controller.reported == [(9, NEW, TOPIC_ID, [0])] * reports
 
 
+async def test_an_incomplete_copy_does_not_take_the_place_of_a_log_on_a_removed_disk(
+    tmp_path: Path, autojump_clock: object, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Replicas leave a disk that begins to fail, and it fails before they are complete. The copy of the last replica in
+    sync lacks acknowledged records, so it must not lead.
+    """
+    controller = Controller()
+    monkeypatch.setattr(moves, "COPIED_AT_ONCE_BYTES", 1)
+    monkeypatch.setattr(moves, "next_slice", trio.sleep_forever)
+    async with moving(tmp_path, WITHOUT_THREADS, DIRECTORIES) as it:
+        for number in range(3):
+            it.append(b"%d" % number)
+        it.move()
+        (move,) = it.moves.copies.values()
+        with trio.move_on_after(1):
+            await it.moves.run()
+        assert move.lag == 2
+        shutil.rmtree(it.partition.log.directory)
+        async with it.started_again(controller, first=NEW) as again:
+            assert (again.partition.log.log_end_offset, controller.reported) == (0, [])
+    (aside,) = (path for path in (tmp_path / "two").iterdir() if path.name.endswith("-stray"))
+    assert f"it is renamed to {aside}" in caplog.text
+
+
 async def test_a_new_log_is_reported_at_the_start_if_it_is_not_in_sync(tmp_path: Path, autojump_clock: object) -> None:
     """The replica catches up before it may lead: with an empty log if the partition has no records."""
     controller = Controller()
