@@ -55,14 +55,19 @@ async def at_broker(broker: BrokerContext, request: Request, message: DeleteReco
 
     async def deleted() -> DeleteRecordsResponse:
         deadline = trio.current_time() + message.timeout_ms / 1000
+        is_written = True
         try:
             await broker.replicas.checkpoints.write((LOG_START_OFFSET,))
         except OSError as failure:
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR) from failure
+            logger.error("cannot write checkpoints, DeleteRecords gets an error: %s", failure)
+            is_written = False
         slices = Slices(_SLICE_PARTITIONS)
         for answer, partition in following:
             await slices.spend()
-            await _followed(answer, partition, deadline)
+            if is_written or partition.durable_start_offset >= answer.low_watermark:
+                await _followed(answer, partition, deadline)
+            else:
+                answer.error_code, answer.low_watermark = ErrorCode.KAFKA_STORAGE_ERROR, NO_LOW_WATERMARK
         return DeleteRecordsResponse(topics=topics)
 
     return Parked(deleted)

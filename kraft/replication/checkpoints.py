@@ -130,10 +130,19 @@ class CheckpointFiles:
         self.are_outdated |= read.exceed(await Checkpoints.of(self._held_in(directory)))
 
     async def write(self, names: Collection[str] = FILES) -> None:
-        """Write the files with these names in each directory. Raises OSError."""
+        """Write the files with these names in each directory, also in those behind a full one.
+
+        Raises OSError, the first one.
+        """
+        failures: list[OSError] = []
         async with self._writing:
             for directory in self.directories:
-                await self._write(directory, await Checkpoints.of(self._held_in(directory), names))
+                try:
+                    await self._write(directory, await Checkpoints.of(self._held_in(directory), names))
+                except OSError as failure:
+                    failures.append(failure)
+        if failures:
+            raise failures[0]
 
     async def _write(self, directory: LogDirectory, checkpoints: Checkpoints) -> None:
         """Write the files of one directory, and record which start offsets are durable. Raises OSError."""

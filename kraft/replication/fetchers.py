@@ -180,14 +180,12 @@ class Fetcher:
         Raises:
             Disconnected, trio.TooSlowError: The connection failed.
             KafkaError: The leader rejected the whole request.
-            OSError: A checkpoint cannot be written.
         """
         changed = self._changed
-        if not all(each.is_start_durable for each in self._followed):
-            # The Fetch reports the log start offsets, and the leader then answers DeleteRecords (KIP-107): make them
-            # durable.
-            await self.replicas.checkpoints.write((LOG_START_OFFSET,))
         requested = self.due()
+        if not all(each.partition.is_start_durable for each in requested.values()):
+            await self._write_starts()
+            requested = self.due()
         if not requested:
             with trio.move_on_at(min(self._resting.values(), default=float("inf"))):
                 await changed.wait()
@@ -206,6 +204,19 @@ class Fetcher:
                     await self._take(connection, wanted, data, slices)
                 await slices.spend(_PARTITION_BYTES)
         await trio.lowlevel.checkpoint()
+
+    async def _write_starts(self) -> None:
+        """Make the log start offsets durable. The Fetch reports them, and the leader then answers DeleteRecords
+        (KIP-107). Partitions whose disk is full pause.
+        """
+        try:
+            await self.replicas.checkpoints.write((LOG_START_OFFSET,))
+        except OSError as failure:
+            until = trio.current_time() + self._backoff_s
+            paused = {each: until for each in self._followed if not each.is_start_durable}
+            self._resting |= paused
+            what = "%d partitions of broker %d wait until their log start can be written: %s"
+            logger.warning(what, len(paused), self.leader_id, failure)
 
     def due(self) -> dict[tuple[UUID, int], _Requested]:
         """Return the partitions to fetch now: all that do not pause, or the first of very many. The throttle may begin

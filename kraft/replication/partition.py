@@ -119,9 +119,13 @@ class HostedPartition:
         return max(self.log.recovery_point, self.log.log_start_offset, self.high_watermark, self.cleaned_offset)
 
     @property
+    def durable_start_offset(self) -> int:
+        """Where the log begins after a kill, by a checkpoint or by its first segment."""
+        return max(self.checkpointed_start_offset, self.log.segments[0].base_offset)
+
+    @property
     def is_start_durable(self) -> bool:
-        """Whether the log begins at the same offset after a kill, by a checkpoint or by its first segment."""
-        return self.log.log_start_offset == max(self.checkpointed_start_offset, self.log.segments[0].base_offset)
+        return self.log.log_start_offset == self.durable_start_offset
 
     def appending(self) -> trio.Lock:
         """The lock of the appends that let other tasks run. The others only look whether it ``is_appending``."""

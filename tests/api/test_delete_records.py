@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+from uuid import UUID
+
 import pytest
 import trio
 
+from kraft.api.delete_records import at_broker
 from kraft.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kraft.messages.delete_records_request import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
-from kraft.messages.delete_records_response import DeleteRecordsPartitionResult
+from kraft.messages.delete_records_response import DeleteRecordsPartitionResult, DeleteRecordsResponse
+from kraft.replication.replicas import Replicas
+from kraft.rpc.channel import Parked
 from kraft.rpc.client import Connection
+from kraft.storage.checkpoint import write_offsets
+from kraft.storage.directory import LastStop, LogDirectory
+from kraft.storage.meta_properties import MetaProperties
 from kraft.testing import embedded_node
 from kraft.wire.errors import ErrorCode
+from kraft.world.world import World
+from tests.support.held import TOPIC, Broker, registration, serving, topic
 from tests.support.nodes import connected
 from tests.support.talk import EARLIEST, batch, create, fetch, list_offset, produce, values
 
@@ -76,6 +90,41 @@ async def test_only_a_topic_that_is_compacted_alone_keeps_its_records(
     await produce(broker, new_name, batch(b"a", key=b"k"))
     answer = await _delete(broker, new_name, 1)
     assert (answer.error_code, answer.low_watermark) == (0, 1)
+
+
+async def test_a_full_disk_refuses_only_its_own_partitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partition of another directory has its start in the checkpoint of that directory."""
+    directories = []
+    for number, name in enumerate(("full", "other")):
+        (tmp_path / name).mkdir()
+        meta = MetaProperties("cluster", 1, UUID(int=number + 1))
+        directories.append(LogDirectory(str(tmp_path / name), -1, meta, LastStop.CLEAN))
+    held = Broker(Replicas(1, World(), directories, {}))
+    await held.replicas.registered(5)
+    await held.hear(registration(1, 5), *topic(1, leader=1, partitions=2))
+    here, there = held.replicas.partitions[TOPIC].values()
+    for partition in (here, there):
+        partition.append(bytearray(batch(b"a", b"b", b"c")), 1000)
+    if directories[0].has(there.log.directory):
+        here, there = there, here
+
+    def write(path: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        if path.startswith(directories[0].path):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_offsets(path, offsets)
+
+    monkeypatch.setattr("kraft.replication.checkpoints.write_offsets", write)
+    wanted = [DeleteRecordsPartition(each.index, 2) for each in (here, there)]
+    request = DeleteRecordsRequest([DeleteRecordsTopic(TOPIC, wanted)])
+    parked = await at_broker(serving(held.replicas), cast(Any, None), request)
+    assert isinstance(parked, Parked)
+    response = await parked.wait()
+    assert isinstance(response, DeleteRecordsResponse)
+    refused, deleted = response.topics[0].partitions
+    assert refused == DeleteRecordsPartitionResult(here.index, -1, ErrorCode.KAFKA_STORAGE_ERROR)
+    assert deleted == DeleteRecordsPartitionResult(there.index, 2, ErrorCode.NONE)
+    for partition in (here, there):
+        partition.log.abandon()
 
 
 class ConnectionSteps(trio.abc.Instrument):

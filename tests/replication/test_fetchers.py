@@ -447,6 +447,33 @@ async def test_a_log_start_without_a_checkpoint_is_not_sent(tmp_path: Path, monk
     assert told == [(0, False), (2, True)]
 
 
+async def test_a_log_start_that_cannot_be_written_pauses_no_other_partition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others may be on disks with room. A broker that fetches nothing leaves all ISRs."""
+    is_full = True
+
+    def write(path: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        if is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_offsets(path, offsets)
+
+    def fetched() -> dict[int, int]:
+        last = leader.asked[-1:]
+        return {each.partition: each.log_start_offset for request in last for each in request.topics[0].partitions}
+
+    monkeypatch.setattr("kraft.replication.checkpoints.write_offsets", write)
+    leader = Leader()
+    leader.say(PartitionData(records=batches(0, b"a", b"b", b"c"), high_watermark=3, log_start_offset=2))
+    async with following(tmp_path, leader) as broker:
+        _, _, second = topic(LEADER, FOLLOWER, HEIR, leader=LEADER, partitions=2)
+        await broker.hear(second)
+        await until(lambda: fetched() == {1: 0})
+        is_full = False
+        leader.start_offset, leader.end_offset = 2, 3
+        await until(lambda: fetched() == {1: 0, 0: 2})
+
+
 async def test_a_log_whose_start_stays_costs_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[int] = []
     write = CheckpointFiles.write
