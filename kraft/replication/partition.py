@@ -176,6 +176,17 @@ class HostedPartition:
         if effects.proposal is not None:
             self.propose(self, effects.proposal)
 
+    def change_conditions(self, now: float, conditions: Conditions) -> None:
+        """Apply a change outside of the partition. A dead replica, or one more that must be in sync, may end a wait."""
+        leadership = self.leadership
+        if leadership is None:
+            return
+        start_offset = self.log.log_start_offset
+        before = leadership.min_isr, leadership.low_watermark(start_offset)
+        self.step(now, conditions)
+        if (leadership.min_isr, leadership.low_watermark(start_offset)) != before:
+            self._set(self._waiting)
+
     def fetched(self, now: float, event: FollowerFetched) -> None:
         """Apply the log end and log start of a follower, from its Fetch. The leadership has validated the request."""
         if self.leadership is None:

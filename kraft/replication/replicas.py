@@ -372,7 +372,7 @@ class Replicas:
         slices = Slices(_CONDITIONS_IN_A_ROW)
         for partition in partitions:
             await slices.spend()
-            partition.step(self.world.clock.now_s(), self._conditions(partition))
+            partition.change_conditions(self.world.clock.now_s(), self._conditions(partition))
 
     def _log_config(self, topic: str) -> LogConfig:
         if self._topic_defaults is None:

@@ -298,6 +298,43 @@ async def test_a_leader_gets_changed_settings_and_brokers(tmp_path: Path) -> Non
     assert broker.partition.high_watermark == 2
 
 
+async def test_a_deletion_does_not_wait_for_a_broker_that_is_fenced_meanwhile(tmp_path: Path) -> None:
+    """``HostedPartition.deleted``: "once every live replica's log begins at ``offset``". The replica was out of sync
+    before its broker died, so its partition does not change.
+    """
+    async with leader_in(tmp_path, 1, 1, 2) as broker:
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[1]))
+        broker.partition.append(bytearray(batch(b"a", b"b")), 1000)
+        broker.partition.log.delete_records(1)
+        found: list[int] = []
+
+        async def delete() -> None:
+            found.append(await broker.partition.deleted(1))
+
+        with trio.fail_after(10):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(delete)
+                await trio.testing.wait_all_tasks_blocked()
+                assert not found
+                await broker.hear(FenceBrokerRecord(id=2, epoch=6))
+        assert found == [1]
+
+
+async def test_a_wait_for_commits_ends_when_more_replicas_must_be_in_sync(tmp_path: Path) -> None:
+    """``committed_or_stalled``: "below ``min.insync.replicas`` the high watermark stays". A coordinator loads then."""
+    async with leader_in(tmp_path, 1, 1, 2, 3) as broker:
+        await broker.hear(PartitionChangeRecord(partition_id=0, topic_id=TOPIC_ID, isr=[1, 2]))
+        broker.partition.append(bytearray(batch(b"a")), 1000)
+        three = ConfigRecord(
+            resource_type=ResourceType.TOPIC, resource_name=TOPIC, name="min.insync.replicas", value="3"
+        )
+        with trio.fail_after(10):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(broker.partition.committed_or_stalled, 1)
+                await trio.testing.wait_all_tasks_blocked()
+                await broker.hear(three)
+
+
 async def test_a_start_offset_that_was_lowered_for_nothing_is_not_durable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
