@@ -164,6 +164,8 @@ class Log:
             self._snapshots.forget_beyond(self.segments.forget_aborted(self.recovery_point))
         self.producers = self._snapshots.recover(self.segments, self.log_end_offset, now_ms)
         self._snapshots.keep_only({segment.base_offset for segment in self.segments})
+        if last_stop is LastStop.KILLED and self.segments.note_kill(self.recovery_point):
+            self.epochs.unsynced = True
         self.topic_id = partition_metadata.read_topic_id(self.directory)
         self.has_unsynced_id = self.topic_id is not None and not self.log_end_offset
 

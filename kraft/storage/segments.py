@@ -147,6 +147,16 @@ class Segments(list[Segment]):
             segment.aborted.clear()
         return uncertain[0].base_offset
 
+    def note_kill(self, recovery_point: int) -> bool:
+        """Let the next flush include the indexes and the names that a killed process may not have flushed. Return
+        whether there are any: recovery trusts the files below the recovery point, which that flush raises.
+        """
+        unflushed = [each for each in self if each.next_offset > recovery_point]
+        for segment in unflushed:
+            segment.index.is_unsynced = segment.time_index.is_unsynced = segment.aborted.is_unsynced = True
+        self.moved = self.moved or bool(unflushed)
+        return bool(unflushed)
+
     def begin_flush(
         self, recovery_point: int, offset: int, also: Sequence[str], cuts: int, *, at_stop: bool = False
     ) -> Flush:

@@ -192,6 +192,28 @@ def test_a_flush_syncs_the_index(tmp_path: Path) -> None:
     assert not any(path.endswith(".txnindex") for path in log.begin_flush().paths)
 
 
+@pytest.mark.parametrize("is_flushed", [False, True])
+def test_a_flush_after_a_kill_syncs_what_the_killed_process_wrote(tmp_path: Path, is_flushed: bool) -> None:
+    """``LogSegment.flush`` forces all indexes, also those of an earlier process. Otherwise a power cut after the flush
+    could take aborted transactions of a segment that recovery trusts from then on.
+    """
+    log = open_log(tmp_path, config())
+    filled(log)
+    if is_flushed:
+        log.flush()
+    recovery_point = log.recovery_point
+    log.abandon()
+    killed = open_log(tmp_path, config(), last_stop=LastStop.KILLED, recovery_point=recovery_point)
+    flush = killed.begin_flush()
+    first = killed.segments[0]
+    written = {str(tmp_path / INDEX), str(tmp_path / SECOND), first.index.path, killed.epochs.path}
+    assert (written <= set(flush.paths), killed.directory in flush.directories) == (not is_flushed,) * 2
+    flush.run()
+    killed.flushed(flush)
+    assert killed.begin_flush().is_empty
+    killed.abandon()
+
+
 def test_half_an_entry_is_cut(tmp_path: Path) -> None:
     path = tmp_path / "00000000000000000000.txnindex"
     path.write_bytes(struct.pack(">hqqqq", 0, 1, 0, 4, 2) + bytes(9))
