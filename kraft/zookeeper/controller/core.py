@@ -208,6 +208,10 @@ class LegacyController:
         except MalformedZnode as error:
             self._effects.notes.append(f"{error}; no election until it changes")
             elected = Elected(NO_CONTROLLER)
+        else:
+            if elected.broker_id == NO_CONTROLLER:  # No znode has changed, so no watch would bring another election.
+                self._effects.notes.append("ZooKeeper refused the election of this broker; it is repeated")
+                self._effects.repeated.append(StandAgain())
         self.controller_id = elected.broker_id
         if elected.epoch is not None:
             self.active = take_over(self.config, elected, self._new_uuid, self._random)

@@ -15,11 +15,12 @@ from kraft.zookeeper.controller.api_requests import LEGACY_HANDLERS
 from kraft.zookeeper.controller.broker_queue import Waiting
 from kraft.zookeeper.controller.cluster import LiveBroker
 from kraft.zookeeper.controller.effects import StandAgain, Steps
-from kraft.zookeeper.operations import Create, Delete
+from kraft.zookeeper.operations import Create, Delete, Failure
 from kraft.zookeeper.znodes.admin import delete_topic_path
 from kraft.zookeeper.znodes.controllers import CONTROLLER
 from kraft.zookeeper.znodes.topics import TOPICS
 from tests.support.legacy_cluster import LegacyClusterModel
+from tests.support.znode_tree import ZnodeTree
 
 FAILED = "a decision failed after it had changed something"
 
@@ -49,8 +50,11 @@ def request(cluster: LegacyClusterModel) -> int:
 
 def is_paused(cluster: LegacyClusterModel) -> bool:
     """The controller has resigned, and no other one is elected before the end of the pause."""
-    is_active = any(each.core.active is not None for each in cluster.brokers.values())
-    return not is_active and [event for _, event in cluster.repeated] == [StandAgain()]
+    return is_without_controller(cluster) and [event for _, event in cluster.repeated] == [StandAgain()]
+
+
+def is_without_controller(cluster: LegacyClusterModel) -> bool:
+    return all(each.core.active is None for each in cluster.brokers.values())
 
 
 def goes_on(cluster: LegacyClusterModel, epoch: int) -> bool:
@@ -147,6 +151,19 @@ def test_a_controller_that_cannot_begin_stands_again_after_each_pause(monkeypatc
             cluster.end_pause()
     assert is_paused(cluster)
     assert goes_on(cluster, epoch=6)
+    assert cluster.state("t").leader == 2
+
+
+def test_an_election_that_zookeeper_refuses_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server with too much to do refuses the transaction (ThrottledOp). /controller stays away, so no watch fires."""
+    cluster = running()
+    with monkeypatch.context() as patch:
+        patch.setattr(ZnodeTree, "_multi", lambda *_: Failure.REFUSED)
+        cluster.stop(1)
+    assert is_without_controller(cluster)
+    assert [event for _, event in cluster.repeated] == [StandAgain()] * 2  # of both brokers
+    assert goes_on(cluster, epoch=2)
+    assert cluster.repeated == []
     assert cluster.state("t").leader == 2
 
 
