@@ -54,8 +54,10 @@ from kraft.zookeeper.operations import (
     Set,
     Write,
     Znode,
+    ZnodeChanged,
 )
 from kraft.zookeeper.znodes.admin import TopicPartition
+from kraft.zookeeper.znodes.cluster import BROKER_ENTITIES, DEFAULT_ENTITY, config_path
 from kraft.zookeeper.znodes.controllers import CONTROLLER_EPOCH
 from kraft.zookeeper.znodes.fields import MAX_INTEGER, MalformedZnode
 from kraft.zookeeper.znodes.topics import (
@@ -79,6 +81,8 @@ SLICE_US = 5_000
 """Not a Kafka setting. A decision pauses after so much work between two operations. The costs are estimates."""
 _SENT_US, _QUEUED_US, _EXAMINED_US = 20, 2, 1
 UNKNOWN_EPOCH = -1
+_EVERY_TOPIC = ZnodeChanged(config_path(BROKER_ENTITIES, DEFAULT_ENTITY))
+"""The settings of all brokers: after a change of theirs, every partition without a leader is looked at."""
 
 T = TypeVar("T")
 
@@ -254,15 +258,18 @@ class ActiveController:
             results = yield from self.write(
                 [Set(state_path(*each), encode_state(state), state.partition_epoch) for each, state in wanted.items()]
             )
-            remaining = []
+            remaining, refused = [], []
             for (partition, state), result in zip(wanted.items(), results, strict=True):
                 if isinstance(result, int):
                     done[partition] = attrs.evolve(state, partition_epoch=result)
                     self.cluster.states[partition] = done[partition]
                 elif result is Failure.BAD_VERSION:
                     remaining.append(partition)
+                elif result is Failure.REFUSED:
+                    refused.append(partition)
                 else:
                     self.note(f"cannot write the state of {shown(partition)}: {result}")
+            self.retry_refused(refused)
             if not remaining:
                 return done
             read, remaining = (yield from self.read_states(remaining)), []
@@ -275,6 +282,13 @@ class ActiveController:
         if remaining:
             self.note(f"the states of {len(remaining)} partitions change all the time; first {shown(remaining[0])}")
         return done
+
+    def retry_refused(self, partitions: Sequence[TopicPartition]) -> None:
+        """Bring partitions online again after a pause: ZooKeeper refused to write their states, and no watch would."""
+        if partitions:
+            first = shown(partitions[0])
+            self.note(f"ZooKeeper refused {len(partitions)} states, first that of {first}; they are written again")
+            self.effects.repeated.append(_EVERY_TOPIC)
 
     # Requests to brokers.
 

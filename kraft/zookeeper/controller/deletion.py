@@ -82,7 +82,8 @@ def forget_requests(active: ActiveController, broker_ids: Iterable[int]) -> None
 def _complete(active: ActiveController, topic: str) -> Steps[None]:
     """Delete the topic's znodes, then its configuration, then the request to delete it.
 
-    A failure ends this, and the topic stays in the deletions: the next event that resumes them tries again.
+    A failure ends this, and the topic stays in the deletions: the next event that resumes them tries again. After a
+    write that ZooKeeper refused, that event comes after a pause.
     """
     try:
         indexes = yield from active.children(partitions_path(topic), watch=False)
@@ -98,5 +99,7 @@ def _complete(active: ActiveController, topic: str) -> Steps[None]:
             if result not in (None, Failure.NO_NODE):  # NO_NODE also if the response to the deletion was lost
                 why = result.value if isinstance(result, Failure) else result
                 active.note(f"cannot delete {path}: {why}; the deletion of {topic} stays incomplete")
+                if result is Failure.REFUSED:
+                    active.effects.repeated.append(ZnodeChanged(DELETE_TOPICS))
                 return
     active.cluster.forget_topic(topic)

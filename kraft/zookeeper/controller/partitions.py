@@ -82,19 +82,26 @@ def _create_some(active: ActiveController, partitions: Sequence[TopicPartition])
         if (online := active.cluster.online(partition))
     }
     topics = list(dict.fromkeys(topic for topic, _ in states))
-    yield from active.write([Create(partitions_path(topic)) for topic in topics])
+    parents = yield from active.write([Create(partitions_path(topic)) for topic in topics])
+    without = {topic for topic, result in zip(topics, parents, strict=True) if result is Failure.REFUSED}
+    refused = [partition for partition in states if partition[0] in without]
+    able = [partition for partition in states if partition[0] not in without]
     writes: list[Write | tuple[Write, ...]] = []
-    for partition, state in states.items():
-        writes.append((Create(partition_path(*partition)), Create(state_path(*partition), encode_state(state))))
+    for partition in able:
+        state = Create(state_path(*partition), encode_state(states[partition]))
+        writes.append((Create(partition_path(*partition)), state))
     results = yield from active.write(writes)
     existing = []
-    for partition, result in zip(states, results, strict=True):
+    for partition, result in zip(able, results, strict=True):
         if result is Failure.NODE_EXISTS:  # A controller that has died since created the znode, or both.
             existing.append(partition)
+        elif result is Failure.REFUSED:
+            refused.append(partition)
         elif isinstance(result, Failure):
             active.note(f"cannot create the state of {shown(partition)}: {result.value}")
         else:
             yield from _created(active, partition, states[partition])
+    active.retry_refused(refused)
     if existing:
         yield from _complete_states(active, existing, states)
 
@@ -106,6 +113,7 @@ def _complete_states(
     for partition, result in zip(partitions, results, strict=True):
         if not isinstance(result, Failure):
             yield from _created(active, partition, states[partition])
+    active.retry_refused([each for each, result in zip(partitions, results, strict=True) if result is Failure.REFUSED])
     yield from active.read_states([each for each in partitions if each not in active.cluster.states])
     found = [each for each in partitions if each in active.cluster.states]
     yield from elect(active, found, offline(()))

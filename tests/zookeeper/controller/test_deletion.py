@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kraft.messages.stop_replica_request import StopReplicaRequest
 from kraft.messages.stop_replica_response import StopReplicaResponse
 from kraft.messages.update_metadata_request import UpdateMetadataRequest
 from kraft.wire.errors import ErrorCode
-from kraft.zookeeper.operations import Delete
+from kraft.zookeeper.operations import Delete, Failure, Result, Write
 from kraft.zookeeper.znodes.admin import delete_topic_path
 from kraft.zookeeper.znodes.cluster import config_path
 from kraft.zookeeper.znodes.topics import partitions_path, topic_path
 from tests.support.legacy_cluster import LegacyClusterModel, response
+from tests.support.znode_tree import ZnodeTree
 
 
 def running(**settings: object) -> LegacyClusterModel:
@@ -119,6 +122,24 @@ def test_a_failure_keeps_the_settings_and_the_request_until_the_topic_is_gone() 
     cluster.stop(2)
     assert not [path for path in cluster.tree.znodes if path.endswith("/t") or "/t/" in path]
     assert "t" not in cluster.controller.core.active.cluster.topics
+
+
+def test_a_deletion_that_zookeeper_refuses_is_completed_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All replicas are gone already, so no response of a broker would resume it."""
+    cluster = running()
+    perform = ZnodeTree._multi
+
+    def refuse(tree: ZnodeTree, session: object, writes: tuple[Write, ...]) -> Result:
+        refused = any(isinstance(each, Delete) for each in writes)
+        return Failure.REFUSED if refused else perform(tree, session, writes)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ZnodeTree, "_multi", refuse)
+        delete(cluster)
+    assert topic_path("t") in cluster.tree.znodes
+    cluster.end_pause()
+    assert not [path for path in cluster.tree.znodes if path.endswith("/t") or "/t/" in path]
+    assert cluster.repeated == []
 
 
 def test_requests_to_delete_are_dropped_for_unknown_topics_and_if_deletion_is_disabled() -> None:

@@ -20,6 +20,7 @@ from kraft.zookeeper.operations import (
     Operation,
     Result,
     Set,
+    Write,
     ZnodeChanged,
 )
 from kraft.zookeeper.znodes.brokers import BROKER_IDS, BrokerRegistration, broker_path, encode_broker
@@ -380,3 +381,27 @@ def test_brokers_learn_of_the_first_elections_while_the_others_are_decided() -> 
     assert elected == [OPERATIONS_AT_ONCE]
     assert written >= count
     assert {cluster.state("t", index).leader for index in range(count)} == {1}
+
+
+@pytest.mark.parametrize("end", ["/state", "/partitions"])
+def test_a_state_that_zookeeper_refuses_is_written_after_a_pause(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    """No watch brings the next look at the partition, so it would have no leader until a broker starts or stops."""
+    cluster = LegacyClusterModel(3)
+    cluster.start(1, 2, 3)
+    cluster.create_topic("t", (2, 3))
+    perform = ZnodeTree._multi
+
+    def refuse(tree: ZnodeTree, session: object, writes: tuple[Write, ...]) -> Result:
+        refused = any(each.path.endswith(end) for each in writes)
+        return Failure.REFUSED if refused else perform(tree, session, writes)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ZnodeTree, "_multi", refuse)
+        cluster.stop(2)
+        cluster.create_topic("new", (3,), (3,))
+        cluster.end_pause()
+    assert state_path("new", 0) not in cluster.tree.znodes
+    assert "ZooKeeper refused 2 states, first that of new-0; they are written again" in cluster.notes
+    cluster.end_pause()
+    assert (cluster.state("t").leader, cluster.state("new").leader) == (3, 3)
+    assert cluster.repeated == []
