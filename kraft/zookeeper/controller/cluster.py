@@ -39,6 +39,8 @@ class TopicDeletion:
     asked: set[tuple[int, int]] = attrs.Factory(set)
     deleted: set[tuple[int, int]] = attrs.Factory(set)
     failed: set[tuple[int, int]] = attrs.Factory(set)
+    is_announced: bool = False
+    """Whether the brokers learn that the topic has no leaders any more."""
 
 
 @attrs.define

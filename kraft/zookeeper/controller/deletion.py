@@ -36,7 +36,8 @@ def deletions_changed(active: ActiveController) -> Steps[None]:
 def resume_deletions(active: ActiveController) -> Steps[None]:
     """Ask each online replica that has not been asked, and complete each deletion that all replicas confirmed.
 
-    A topic that is being reassigned waits for the end of that.
+    All brokers learn first that the topic goes, also if none of its replicas is online. A topic that is being
+    reassigned waits for the end of that.
     """
     for topic, deletion in list(active.cluster.deletions.items()):
         partitions = active.cluster.topics[topic].partitions
@@ -48,7 +49,8 @@ def resume_deletions(active: ActiveController) -> Steps[None]:
             continue
         waiting = replicas - deletion.asked - deletion.deleted - deletion.failed
         able = sorted(each for each in waiting if active.cluster.is_online(each[1], (topic, each[0])))
-        if able and not deletion.asked:
+        if not deletion.is_announced:
+            deletion.is_announced = True
             yield from active.send_metadata(active.queues, [(topic, index) for index in partitions])
         for index, broker_id in able:
             deletion.asked.add((index, broker_id))

@@ -63,6 +63,22 @@ def test_brokers_learn_that_the_topic_goes_before_its_replicas_do() -> None:
     assert {each.leader for each in received[0].message.topic_states[0].partition_states} == {-2}
 
 
+def test_brokers_learn_that_a_topic_goes_whose_replicas_are_all_offline() -> None:
+    """TopicDeletionManager.onTopicDeletion sends the metadata before it looks which replicas are alive."""
+    cluster = running()
+    cluster.create_topic("offline", (2,), (2,))
+    cluster.stop(2)
+    received = cluster.brokers[1].received
+    received.clear()
+    cluster.tree.create_all([delete_topic_path("offline")])
+    cluster.settle()
+    (request,) = received
+    assert isinstance(request.message, UpdateMetadataRequest)
+    assert [each.leader for each in request.message.topic_states[0].partition_states] == [-2, -2]
+    cluster.start(2)
+    assert topic_path("offline") not in cluster.tree.znodes
+
+
 def test_the_deletion_waits_for_a_broker_that_is_down() -> None:
     cluster = running()
     cluster.stop(2)
