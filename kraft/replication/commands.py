@@ -10,7 +10,7 @@ although the controller's connection closes meanwhile. Kafka's handler threads f
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import Context, copy_context
 from functools import partial
 from itertools import chain
@@ -31,6 +31,7 @@ from kraft.messages.leader_and_isr_response import (
     LeaderAndIsrResponse,
     LeaderAndIsrTopicError,
 )
+from kraft.messages.remove_topic_record import RemoveTopicRecord
 from kraft.messages.stop_replica_request import StopReplicaPartitionState, StopReplicaRequest
 from kraft.messages.stop_replica_response import StopReplicaPartitionError, StopReplicaResponse
 from kraft.messages.update_metadata_request import UpdateMetadataRequest, UpdateMetadataTopicState
@@ -117,9 +118,9 @@ class ControllerCommands:
         self._registered.set()
 
     @property
-    def topics(self) -> Collection[str]:
-        """The names of all topics."""
-        return self.replicas.image.topic_ids.keys()
+    def topics(self) -> Mapping[str, UUID]:
+        """The names of all topics, with their ids."""
+        return self.replicas.image.topic_ids
 
     async def until(self, condition: Callable[[Image], bool]) -> None:
         """Return once ``condition`` holds for the broker's image. The caller limits the wait."""
@@ -164,11 +165,7 @@ class ControllerCommands:
             image, changes = await self._next(chain(records_of(image, request), configs))
         except MetadataError as error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, str(error)) from error
-        await self.coordinators.offsets_deleted(image)
-        await self.replicas.show(image, changes)
-        for deleted in changes.topics_deleted.values():
-            self._configured.pop(deleted.name, None)
-        self.coordinators.apply(LeaderChanges([], []), (each.name for each in changes.topics_deleted.values()))
+        await self._show(image, changes)
         if self.controller_id != request.controller_id:
             logger.info("broker %d is the controller, in epoch %d", request.controller_id, request.controller_epoch)
         self.controller_id = request.controller_id
@@ -239,6 +236,15 @@ class ControllerCommands:
             image = self.replicas.image
             if values != image.config(resource_type, name):
                 await self.replicas.show(*await self._next(config_records(image, resource_type, name, values)))
+
+    async def forget_topics(self, topics: Mapping[str, UUID]) -> None:
+        """Remove topics, with these ids, that were deleted before this registration: no request names them any more."""
+        async with self._applying:
+            known = self.replicas.image.topic_ids
+            records = [RemoveTopicRecord(each) for name, each in topics.items() if known.get(name) == each]
+            if records:
+                await self._show(*await self._next(records))
+                self._announce()
 
     # Parts of them.
 
@@ -315,6 +321,15 @@ class ControllerCommands:
             delta.replay(record)
             await slices.spend()
         return await in_slices(delta.finish_in_steps(image.offset + 1, self.controller_epoch, -1), slices)
+
+    async def _show(self, image: Image, changes: Changes) -> None:
+        """Take the next image, perhaps without some topics."""
+        deleted = [each.name for each in changes.topics_deleted.values()]
+        await self.coordinators.offsets_deleted(image)
+        await self.replicas.show(image, changes)
+        for name in deleted:
+            self._configured.pop(name, None)
+        self.coordinators.apply(LeaderChanges([], []), deleted)
 
     def _announce(self) -> None:
         self._updated.set()

@@ -7,8 +7,9 @@ announcements: it may wait for the broker, and the broker for a new session.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Protocol
+from uuid import UUID
 
 import attrs
 import trio
@@ -18,7 +19,7 @@ from kraft.metadata.topic_name import is_valid_topic_name
 from kraft.replication.commands import UNKNOWN_FEATURES_EPOCH
 from kraft.world.clock import Clock
 from kraft.zookeeper.config_store import ConfigStore, perform_reads
-from kraft.zookeeper.operations import ChildNames, Children, Create, Delete, Get, Znode, ZnodeChanged
+from kraft.zookeeper.operations import ChildNames, Children, Create, Delete, Failure, Get, Result, Znode, ZnodeChanged
 from kraft.zookeeper.session import SessionLost
 from kraft.zookeeper.znodes.cluster import (
     BROKER_ENTITIES,
@@ -31,6 +32,7 @@ from kraft.zookeeper.znodes.cluster import (
 )
 from kraft.zookeeper.znodes.fields import MalformedZnode
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, decode_config_change
+from kraft.zookeeper.znodes.topics import TOPICS
 
 logger = logging.getLogger("kraft.zookeeper")
 
@@ -47,8 +49,9 @@ class ConfiguredBroker(Protocol):
     @property
     def node_id(self) -> int: ...
     @property
-    def topics(self) -> Collection[str]: ...
+    def topics(self) -> Mapping[str, UUID]: ...
     async def set_config(self, resource_type: ResourceType, name: str, values: Mapping[str, str]) -> None: ...
+    async def forget_topics(self, topics: Mapping[str, UUID]) -> None: ...
 
 
 @attrs.define(eq=False)
@@ -69,7 +72,7 @@ class ConfigFollower:
     _stirred: trio.Event = attrs.Factory(trio.Event)
 
     def session_began(self) -> None:
-        """Any settings may have changed since the last session, and announcements may be gone."""
+        """Any settings may have changed since the last session, announcements may be gone, and so may topics."""
         self._reads_all = True
         self._stirred.set()
 
@@ -103,8 +106,12 @@ class ConfigFollower:
         reads_all, self._reads_all = self._reads_all, False
         # The parent exists unless a person deletes it, which the watch reports.
         reads = Children(CONFIG_CHANGES, watch=True), Get(FEATURE, watch=True)
-        _, listed, features = await perform_reads(zookeeper, (Create(CONFIG_CHANGES), *reads))
+        known = self.broker.topics if reads_all else {}
+        listing = (Children(TOPICS),) if known else ()
+        written, listed, features, *topics = await perform_reads(zookeeper, (Create(CONFIG_CHANGES), *reads, *listing))
         self._take_features(features if isinstance(features, Znode) else None)
+        if known and (written is Failure.NODE_EXISTS or isinstance(written, str)):
+            await self._forget_deleted(known, *topics)
         names = sorted(listed.names) if isinstance(listed, ChildNames) else []
         before = {} if reads_all else self._announced
         new = [name for name in names if name not in before]
@@ -116,6 +123,18 @@ class ConfigFollower:
         created = {**before, **{name: node.created_ms for name, node in read.items()}}
         self._announced = {name: created[name] for name in names if name in created}
         await self._purge()
+
+    async def _forget_deleted(self, known: Mapping[str, UUID], listed: Result) -> None:
+        """Forget the topics that are not in ZooKeeper: they were deleted while this broker had no registration, so
+        their deletion was not announced to it. A broker of Apache Kafka shows them until it is started again.
+
+        The list is as new as ``known``, because a write went before it: a server that lags answers reads alone.
+        """
+        existing = set(listed.names) if isinstance(listed, ChildNames) else set(known)
+        deleted = {name: known[name] for name in known if name not in existing}
+        if deleted:
+            logger.info("%d topics were deleted before this session, first %s", len(deleted), next(iter(deleted)))
+            await self.broker.forget_topics(deleted)
 
     def _take_features(self, node: Znode | None) -> None:
         """The epoch of the features is the version of their znode, as for Kafka's FinalizedFeatureChangeListener.

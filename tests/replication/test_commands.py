@@ -220,6 +220,20 @@ async def test_the_metadata_of_a_deleted_topic_is_removed_with_its_offsets(broke
     assert broker.coordinators.deleted == [TOPIC]
 
 
+async def test_topics_that_were_deleted_before_a_registration_are_forgotten(broker: Broker) -> None:
+    """While this broker had no session, they were deleted. One of them was created again meanwhile, and stays."""
+    await broker.commands.update_metadata(update_metadata(US))
+    known = dict(broker.commands.topics)
+    broker.commands.registered(BROKER_EPOCH)
+    await broker.commands.update_metadata(update_metadata(US, topic_id=UUID(int=9)))
+    await broker.commands.forget_topics(known)
+    assert dict(broker.commands.topics) == {TOPIC: UUID(int=9)}
+    assert broker.coordinators.deleted == [TOPIC]
+    await broker.commands.forget_topics(broker.commands.topics)
+    assert broker.replicas.image.topic(TOPIC) is None
+    assert broker.coordinators.deleted == [TOPIC, TOPIC]
+
+
 @pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 1, 2), (2, 1, 0), (1, 2)])
 async def test_a_topic_and_deleted_ones_of_its_name_come_in_one_request(broker: Broker, order: tuple[int, ...]) -> None:
     """``_topic``: "A controller that merges the changes for a slow broker may send a topic and a deleted one of the

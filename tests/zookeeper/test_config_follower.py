@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 import attrs
 import pytest
@@ -14,10 +15,12 @@ from kraft.metadata.image import ResourceType
 from kraft.world.clock import Clock
 from kraft.zookeeper.config_follower import EXPIRATION_MS, ConfigFollower
 from kraft.zookeeper.config_store import ConfigStore
-from kraft.zookeeper.operations import Create, Delete, Set, ZnodeChanged
+from kraft.zookeeper.operations import Create, Delete, Failure, Set, ZnodeChanged
 from kraft.zookeeper.znodes.cluster import FEATURE, FinalizedFeatures, config_path, encode_config, encode_features
 from kraft.zookeeper.znodes.notifications import CONFIG_CHANGES, encode_config_change
+from kraft.zookeeper.znodes.topics import topic_path
 from tests.support.memory_zookeeper import MemoryZooKeeper
+from tests.support.znode_tree import ZnodeTree
 
 NOW_MS = 1_700_000_000_000
 
@@ -27,7 +30,7 @@ class Broker:
     """Broker 7, which notes the settings that it gets."""
 
     node_id: int = 7
-    topics: tuple[str, ...] = ("orders",)
+    topics: Mapping[str, UUID] = attrs.field(factory=lambda: {"orders": UUID(int=1)})
     features_epoch: int = -1
     settings: list[tuple[ResourceType, str, dict[str, str]]] = attrs.Factory(list)
     paths: list[str] = attrs.Factory(list)
@@ -35,6 +38,10 @@ class Broker:
     async def set_config(self, resource_type: ResourceType, name: str, values: Mapping[str, str]) -> None:
         await trio.lowlevel.checkpoint()
         self.settings.append((resource_type, name, dict(values)))
+
+    async def forget_topics(self, topics: Mapping[str, UUID]) -> None:
+        await trio.lowlevel.checkpoint()
+        self.topics = dict(self.topics.items() - topics.items())
 
     async def allows_unclean(self, changed: ZnodeChanged) -> None:
         await trio.lowlevel.checkpoint()
@@ -56,6 +63,7 @@ class Scene:
 
     def __attrs_post_init__(self) -> None:
         self.zookeeper.tree.now_ms = NOW_MS
+        self.zookeeper.tree.create_all(map(topic_path, self.broker.topics))
         self.follower = ConfigFollower(
             ConfigStore(self.zookeeper), StoppedClock(), self.broker, self.broker.allows_unclean
         )
@@ -147,6 +155,37 @@ async def test_settings_that_changed_between_two_sessions_are_not_lost() -> None
         assert (ResourceType.TOPIC, "orders", {"retention.ms": "6"}) in await scene.settled()
 
 
+async def test_topics_that_were_deleted_between_two_sessions_are_forgotten() -> None:
+    """The controller announces a deletion to registered brokers, and the states that it sends afterwards lack it."""
+    scene = Scene(broker=Broker(topics={"kept": UUID(int=1), "gone": UUID(int=2)}))
+    async with scene.running():
+        await scene.settled()
+        assert sorted(scene.broker.topics) == ["gone", "kept"]
+        scene.zookeeper.tree.perform(None, Delete(topic_path("gone")))
+        scene.announce(encode_config_change("topics/gone"))
+        await scene.settled()
+        assert sorted(scene.broker.topics) == ["gone", "kept"]  # the controller announces it in this session
+        scene.follower.session_began()
+        await scene.settled()
+        assert sorted(scene.broker.topics) == ["kept"]
+
+
+async def test_a_list_of_topics_that_may_be_old_removes_none() -> None:
+    """The server was too busy for the write (ThrottledOp), so it may not have applied the creation of the topic yet."""
+    scene = Scene()
+    async with scene.running():
+        await scene.settled()
+        scene.zookeeper.tree.perform(None, Delete(topic_path("orders")))
+        create = ZnodeTree.perform
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                ZnodeTree, "perform", lambda *each: Failure.REFUSED if isinstance(each[2], Create) else create(*each)
+            )
+            scene.follower.session_began()
+            await scene.settled()
+        assert sorted(scene.broker.topics) == ["orders"]
+
+
 async def test_a_lost_session_loses_no_announcement() -> None:
     scene = Scene()
     async with scene.running():
@@ -161,7 +200,7 @@ async def test_a_lost_session_loses_no_announcement() -> None:
 
 async def test_an_announcement_before_the_first_look_counts() -> None:
     """A topic may have been read before the announcements are watched."""
-    scene = Scene(broker=Broker(topics=()))
+    scene = Scene(broker=Broker(topics={}))
     scene.put("topics", "orders", retention_ms="6")
     scene.announce(encode_config_change("topics/orders"))
     async with scene.running():
