@@ -43,14 +43,23 @@ def alter_partition(
             except KafkaError as error:
                 refused[partition] = error.code
 
+    unwritten: set[TopicPartition] = set()
+
     def choose(cluster: LegacyCluster, partition: TopicPartition, state: PartitionState) -> PartitionState | None:
+        unwritten.discard(partition)
         try:
-            return _settle(cluster, request.broker_id, partition, proposals[partition], version)
+            chosen = _settle(cluster, request.broker_id, partition, proposals[partition], version)
         except KafkaError as error:
             refused[partition] = error.code
             return None
+        if chosen is not None:
+            unwritten.add(partition)
+        return chosen
 
     changed = yield from active.change(proposals, choose)
+    for partition in proposals:  # With no error, the leader would take its proposal for settled, and repeat it at once.
+        if partition in unwritten and partition not in changed and partition in active.cluster.states:
+            refused[partition] = ErrorCode.UNKNOWN_SERVER_ERROR
     yield from active.send_metadata(active.queues, changed)
     yield from complete_reassignments(active, changed)
     return AlterPartitionResponse(

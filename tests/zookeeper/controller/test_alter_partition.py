@@ -10,9 +10,10 @@ import pytest
 from kraft.messages.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 from kraft.messages.update_metadata_request import UpdateMetadataRequest
 from kraft.wire.errors import ErrorCode
-from kraft.zookeeper.operations import ANY_VERSION, Set
+from kraft.zookeeper.operations import ANY_VERSION, Failure, Set
 from kraft.zookeeper.znodes.topics import state_path
 from tests.support.legacy_cluster import LegacyClusterModel
+from tests.support.znode_tree import ZnodeTree
 
 TOPIC_ID = UUID(int=1)
 
@@ -126,3 +127,14 @@ def test_a_broker_that_is_not_the_controller_says_so() -> None:
     cluster = led_by_1()
     request = AlterPartitionRequest(broker_id=1, broker_epoch=cluster.epoch(1))
     assert cluster.request(request, 3, broker_id=2).error_code == ErrorCode.NOT_CONTROLLER
+
+
+def test_a_proposal_that_cannot_be_written_has_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """KafkaController.processAlterPartition: ``Left(Errors.forException(e))``. A leader waits before it proposes again
+    what has an error."""
+    cluster = led_by_1()
+    with monkeypatch.context() as patch:
+        patch.setattr(ZnodeTree, "_multi", lambda *_: Failure.REFUSED)
+        assert propose(cluster, 1, 3).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert cluster.state("t").isr == (1, 2, 3)
+    assert propose(cluster, 1, 3).error_code == ErrorCode.NONE
