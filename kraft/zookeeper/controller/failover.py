@@ -13,7 +13,7 @@ from kraft.zookeeper.controller.effects import Steps
 from kraft.zookeeper.controller.elections import without
 from kraft.zookeeper.controller.partitions import bring_online, elect
 from kraft.zookeeper.controller.topics import read_topics
-from kraft.zookeeper.operations import Create, Delete, Get, Multi, Set
+from kraft.zookeeper.operations import Check, Create, Delete, Get, Multi, Set
 from kraft.zookeeper.znodes.admin import TopicPartition
 from kraft.zookeeper.znodes.cluster import FEATURE, FinalizedFeatures, decode_features, encode_features
 from kraft.zookeeper.znodes.controllers import (
@@ -50,8 +50,9 @@ def stand_for_election(config: LegacyControllerConfig, timestamp_ms: int, is_act
     """
     attempted: int | None = None
     for _ in range(MAX_ATTEMPTS):
-        read = yield Get(CONTROLLER, watch=True), Get(CONTROLLER_EPOCH, watch=True)
-        controller, epoch_node = znode_of(CONTROLLER, read[0]), znode_of(CONTROLLER_EPOCH, read[1])
+        # The epoch first, so that it is not that of a later controller.
+        read = yield Get(CONTROLLER_EPOCH, watch=True), Get(CONTROLLER, watch=True)
+        epoch_node, controller = znode_of(CONTROLLER_EPOCH, read[0]), znode_of(CONTROLLER, read[1])
         epoch = decode_controller_epoch(epoch_node.data) if epoch_node is not None else INITIAL_EPOCH
         if controller is not None:
             broker_id = decode_controller(controller.data).broker_id
@@ -60,7 +61,10 @@ def stand_for_election(config: LegacyControllerConfig, timestamp_ms: int, is_act
                 return Elected(broker_id, epoch, epoch_node.version)
             if broker_id != config.broker_id or is_active:
                 return Elected(broker_id)
-            yield (Delete(CONTROLLER, controller.version),)
+            delete = Delete(CONTROLLER, controller.version)
+            # Every /controller has version 0, so only the epoch tells that of another broker, elected meanwhile.
+            guard = () if epoch_node is None else (Check(CONTROLLER_EPOCH, epoch_node.version),)
+            yield (Multi((*guard, delete)),)
             continue
         if epoch_node is None:
             yield (Create(CONTROLLER_EPOCH, encode_controller_epoch(INITIAL_EPOCH)),)

@@ -183,6 +183,22 @@ def test_a_controller_znode_left_by_this_broker_does_not_stop_an_election() -> N
     assert cluster.state("t").leader == 1
 
 
+def test_a_controller_that_was_elected_meanwhile_keeps_its_znode() -> None:
+    """KafkaZkClient.deleteController checks the epoch: the znode of each controller has version 0."""
+    cluster = LegacyClusterModel(2)
+    cluster.start(1)
+    slow = cluster.brokers[1]
+    slow.core.step(0, SessionExpired())
+    read = slow.core.step(0, SessionStarted()).operations  # its znode is still there
+    deletion = slow.core.step(0, OperationsPerformed(tuple(cluster.tree.perform(slow.session, each) for each in read)))
+    slow.is_up = False
+    cluster.tree.expire(slow.session)
+    cluster.start(2)
+    cluster.perform(slow, deletion)
+    assert slow.core.controller_id == cluster.controller.broker_id == 2
+    assert cluster.tree.data("/controller_epoch") == b"2"
+
+
 def test_a_state_of_a_later_controller_is_left_alone() -> None:
     """ZkPartitionStateMachine: "Aborted leader election for partition … already written by another controller"."""
     cluster = LegacyClusterModel(2)
