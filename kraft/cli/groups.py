@@ -60,7 +60,7 @@ def list_command(bootstrap: str, as_json: bool) -> None:
 class PartitionLag:
     """The position of a group in one partition. ``committed`` is None if the group has not committed an offset. For a
     share group it is the start offset, below which all records are finished. ``end`` is None if the partition has no
-    leader.
+    leader, or if its topic is deleted.
     """
 
     topic: str
@@ -205,7 +205,12 @@ async def _lags(cluster: Cluster, described: GroupDescription) -> list[Partition
     ends: dict[tuple[str, int], int] = {}
     for topic in {topic for topic, _ in places}:
         wanted = {index: LATEST_TIMESTAMP for other, index in places if other == topic}
-        found_ends = await cluster.offsets(topic, wanted, skip_leaderless=True)
+        try:
+            found_ends = await cluster.offsets(topic, wanted, skip_leaderless=True)
+        except KafkaError as error:
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise
+            continue  # it is deleted; members keep its partitions until the group rebalances
         ends |= {(topic, index): end for index, end in found_ends.items()}
     lags = []
     for place in sorted(places):

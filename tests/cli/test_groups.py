@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 from click.testing import CliRunner
@@ -49,25 +50,50 @@ def test_a_partition_without_a_leader_has_no_end() -> None:
     """Kafka's tool asks only partitions with a leader for their ends (``filterNoneLeaderPartitions`` in
     ConsumerGroupCommand), and prints a dash for the others.
     """
+    assert described_offsets(known={"orders"}, committed={"orders": (0, 1)}) == [
+        ["orders", "0", "3", "10", "7"],
+        ["orders", "1", "3", "-", "-"],
+    ]
+
+
+def test_a_deleted_topic_has_no_ends() -> None:
+    """Members keep the partitions of a deleted topic until their group rebalances, and the coordinator may keep its
+    offsets.
+    """
+    assert described_offsets(known={"orders"}, committed={"gone": (0,), "orders": (0,)}) == [
+        ["gone", "0", "3", "-", "-"],
+        ["orders", "0", "3", "10", "7"],
+    ]
+
+
+def described_offsets(known: Collection[str], committed: Mapping[str, Sequence[int]]) -> list[list[str]]:
+    """Return the first columns that ``groups describe`` prints of a group without members, of these partitions.
+
+    The ``known`` topics have a partition 0, which ends at offset 10, and a partition 1 without a leader.
+    """
     stub: StubCluster
 
     def coordinator(request: FindCoordinatorRequest) -> FindCoordinatorResponse:
         return FindCoordinatorResponse(node_id=NODE_ID, host="127.0.0.1", port=port_of(stub))
 
     def metadata(request: MetadataRequest) -> MetadataResponse:
+        (name,) = [each.name for each in request.topics or ()]
         led = MetadataResponsePartition(partition_index=0, leader_id=NODE_ID)
         leaderless = MetadataResponsePartition(ErrorCode.LEADER_NOT_AVAILABLE, partition_index=1, leader_id=-1)
-        return MetadataResponse(
-            brokers=[MetadataResponseBroker(NODE_ID, "127.0.0.1", port_of(stub))],
-            topics=[MetadataResponseTopic(name="orders", partitions=[led, leaderless])],
-        )
+        topic = MetadataResponseTopic(name=name, partitions=[led, leaderless])
+        if name not in known:
+            topic = MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=name)
+        return MetadataResponse(brokers=[MetadataResponseBroker(NODE_ID, "127.0.0.1", port_of(stub))], topics=[topic])
 
     def groups(request: DescribeGroupsRequest) -> DescribeGroupsResponse:
         return DescribeGroupsResponse(groups=[DescribedGroup(group_id="readers", group_state="Empty")])
 
-    def committed(request: OffsetFetchRequest) -> OffsetFetchResponse:
-        partitions = [OffsetFetchResponsePartition(index, 3) for index in (0, 1)]
-        return OffsetFetchResponse(topics=[OffsetFetchResponseTopic("orders", partitions)])
+    def offsets(request: OffsetFetchRequest) -> OffsetFetchResponse:
+        topics = [
+            OffsetFetchResponseTopic(name, [OffsetFetchResponsePartition(index, 3) for index in partitions])
+            for name, partitions in committed.items()
+        ]
+        return OffsetFetchResponse(topics=topics)
 
     def ends(request: ListOffsetsRequest) -> ListOffsetsResponse:
         assert [each.partition_index for each in request.topics[0].partitions] == [0]
@@ -79,17 +105,14 @@ def test_a_partition_without_a_leader_has_no_end() -> None:
         ApiKey.METADATA: (12, metadata),
         ApiKey.FIND_COORDINATOR: (3, coordinator),
         ApiKey.DESCRIBE_GROUPS: (5, groups),
-        ApiKey.OFFSET_FETCH: (7, committed),
+        ApiKey.OFFSET_FETCH: (7, offsets),
         ApiKey.LIST_OFFSETS: (5, ends),
     }
     with stub_cluster(answers) as stub:
         arguments = ["groups", "describe", "readers", "-b", stub.bootstrap_servers]
         result = CliRunner(catch_exceptions=False).invoke(cli, arguments)
     assert result.exit_code == 0, result.output
-    assert [line.split()[:5] for line in result.output.splitlines()[2:]] == [
-        ["orders", "0", "3", "10", "7"],
-        ["orders", "1", "3", "-", "-"],
-    ]
+    return [line.split()[:5] for line in result.output.splitlines()[2:]]
 
 
 def test_the_list_waits_for_a_coordinator_that_loads() -> None:
