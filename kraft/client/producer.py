@@ -17,6 +17,7 @@ from kraft.messages.produce_response import PartitionProduceResponse
 from kraft.records.batch import NO_PRODUCER_ID, NO_SEQUENCE
 from kraft.records.compression import Compression
 from kraft.records.record import Headers, Record, encode_batch
+from kraft.rpc.client import Connection
 from kraft.wire.errors import ErrorCode, KafkaError
 from kraft.world.clock import Clock
 
@@ -82,6 +83,8 @@ class Producer:
         self._delivery_timeout_s = delivery_timeout_s
         self._partition_count = 0
         self._leaders: dict[int, int] = {}
+        self._unanswering: dict[int, Connection] = {}
+        """With acks=0, the connection of the last batch to each broker."""
         self._look_up_at_s = math.inf
         self._transactional_id: str | None = None
         self._id = (NO_PRODUCER_ID, -1)
@@ -198,7 +201,7 @@ class Producer:
 
     async def _attempt(self, partition: int, batch: bytes, count: int) -> None:
         """Send a batch to the partition's leader. After a failure the next attempt asks another server."""
-        if partition not in self._leaders:
+        if partition not in self._leaders or self._is_refused_by(self._leaders[partition]):
             await self._look_up()
         leader = self._leaders.pop(partition, None)
         if leader is None:
@@ -212,10 +215,16 @@ class Producer:
         before, self.uncertain = self.uncertain, count
         if self._acks == NO_ACKNOWLEDGEMENT:
             await connection.send(request, version)
+            self._unanswering[leader] = connection
         else:
             answer = await connection.request(request, version)
             self._check(answer.responses[0].partition_responses[0], before)  # type: ignore[attr-defined]
         self._leaders[partition] = leader
+
+    def _is_refused_by(self, leader: int) -> bool:
+        """Whether a broker closed the connection after a batch with acks=0. It does so if it leads no more."""
+        connection = self._unanswering.get(leader)
+        return connection is not None and (connection.closed or connection.is_abandoned)
 
     async def _look_up(self) -> None:
         self._leaders = await self._cluster.leaders(self._topic)

@@ -15,15 +15,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.partitioner import default as kafka_python
 
-from kraft.client.cluster import LOOKUP_TIMEOUT_S, METADATA_MAX_AGE_S, Cluster, open_cluster
+from kraft.client.cluster import LATEST_TIMESTAMP, LOOKUP_TIMEOUT_S, METADATA_MAX_AGE_S, Cluster, open_cluster
 from kraft.client.producer import ALL_REPLICAS, NO_ACKNOWLEDGEMENT, Producer, murmur2
 from kraft.client.retry import ClusterUnreachable, GaveUp, retried
+from kraft.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from kraft.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from kraft.messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
 from kraft.messages.produce_response import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from kraft.messages.registry import ApiKey
 from kraft.testing import EmbeddedCluster
 from kraft.wire.errors import ErrorCode, KafkaError
-from tests.client.talk import TOPIC, lead_a_topic, relayed_node, values
+from tests.client.talk import TOPIC, lead_a_topic, relayed_node, servers_of, values
+from tests.support.eventually import eventually_async
 from tests.support.trio_cluster import QUICK_LEASES, cluster_in
 
 
@@ -233,6 +240,40 @@ async def test_a_leader_that_goes_is_succeeded(tmp_path: Path, acks: int, is_kil
             assert (producer.stored, producer.uncertain) == (2, 0)
             if acks == ALL_REPLICAS:
                 assert await values(cluster, 2) == [b"before", b"after"]
+
+
+async def test_without_acknowledgements_the_producer_follows_a_leader_that_stays(tmp_path: Path) -> None:
+    """A broker that leads no more closes the connection (``KafkaApis.handleProduceRequest``), and the Java client then
+    asks for metadata (``DefaultMetadataUpdater.handleServerDisconnect``).
+    """
+    async with cluster_in(tmp_path, QUICK_LEASES) as brokers:
+        leader = await lead_a_topic(brokers)
+        async with open_cluster(servers_of(brokers)) as cluster:
+            producer = Producer(cluster, TOPIC, acks=NO_ACKNOWLEDGEMENT)
+            await producer.start()
+            await producer.send([(None, b"before")])
+            await move_leader(cluster, leader)
+
+            async def is_stored() -> bool:
+                await producer.send([(None, b"after")])
+                return (await cluster.offsets(TOPIC, {0: LATEST_TIMESTAMP}))[0] > 1
+
+            await eventually_async(is_stored)
+
+
+async def move_leader(cluster: Cluster, leader: int) -> None:
+    """Make the next replica the preferred leader of partition 0 of the topic, and elect it."""
+    replicas = [each for each in await cluster.brokers() if each != leader] + [leader]
+    wanted = ReassignableTopic(TOPIC, [ReassignablePartition(0, replicas)])
+    moved = await cluster.request(AlterPartitionReassignmentsRequest(topics=[wanted]))
+    assert not moved.responses[0].partitions[0].error_code
+    elected = await cluster.request(ElectLeadersRequest(topic_partitions=[TopicPartitions(TOPIC, [0])]))
+    assert not elected.replica_election_results[0].partition_result[0].error_code
+
+    async def is_led_by_another() -> bool:
+        return (await cluster.leaders(TOPIC)).get(0, leader) != leader
+
+    await eventually_async(is_led_by_another)
 
 
 @given(st.binary(max_size=100))
