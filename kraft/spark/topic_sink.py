@@ -124,10 +124,9 @@ def _records(batch: pa.RecordBatch, fixed_topic: str | None) -> Iterator[tuple[s
     ):
         if topic is None:
             raise SinkError("Column topic is null in a row. Set the option topic to give all rows one topic")
-        pairs = tuple((header["key"], header["value"]) for header in headers or ())
-        if any(name is None for name, _ in pairs):
+        if any(header is None or header["key"] is None for header in headers or ()):
             raise SinkError("Column headers has a header without a key")
-        yield topic, partition, (key, value, pairs)
+        yield topic, partition, (key, value, tuple((header["key"], header["value"]) for header in headers or ()))
 
 
 class _Buffers:

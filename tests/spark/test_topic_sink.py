@@ -126,6 +126,7 @@ def test_a_batch_is_cut_before_it_is_too_large_for_the_topic(topics: Topics) -> 
     [
         ({"value": "x", "topic": None}, "Column topic is null in a row"),
         ({"value": "x", "topic": "sink", "headers": [{"key": None, "value": b""}]}, "a header without a key"),
+        ({"value": "x", "topic": "sink", "headers": [None]}, "a header without a key"),
     ],
 )
 def test_rows_that_no_topic_can_hold_are_errors(topics: Topics, row: dict[str, Any], says: str) -> None:
