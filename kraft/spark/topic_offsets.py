@@ -32,6 +32,7 @@ from kraft.spark.topic_options import (
     PartitionOffsets,
     TopicPartition,
 )
+from kraft.wire.errors import ErrorCode, KafkaError
 
 logger = logging.getLogger("kraft.spark")
 
@@ -64,15 +65,23 @@ class TopicOffsets:
             raise OptionError(f"Option {ASSIGN.name} has partitions that do not exist: {named_partitions(missing)}")
         return list(assigned) if assigned else sorted(existing)
 
-    async def at(self, times: Mapping[TopicPartition, int]) -> PartitionOffsets:
-        """Return the offset at a time (EARLIEST, LATEST or ms) for each partition; -1 if no record is so late."""
+    async def at(self, times: Mapping[TopicPartition, int], *, skip_deleted: bool = False) -> PartitionOffsets:
+        """Return the offset at a time (EARLIEST, LATEST or ms) for each partition; -1 if no record is so late.
+
+        Raises KafkaError for a topic that does not exist. With ``skip_deleted`` its partitions are left out.
+        """
         by_topic: dict[str, dict[int, int]] = {}
         for (topic, partition), time in times.items():
             by_topic.setdefault(topic, {})[partition] = time
         level = isolation_level(self._options)
         found: PartitionOffsets = {}
         for topic, wanted in by_topic.items():
-            offsets = await self._cluster.offsets(topic, wanted, isolation_level=level)
+            try:
+                offsets = await self._cluster.offsets(topic, wanted, isolation_level=level)
+            except KafkaError as error:
+                if not skip_deleted or error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                    raise
+                continue
             found |= {(topic, partition): offset for partition, offset in offsets.items()}
         return found
 

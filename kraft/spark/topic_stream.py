@@ -133,7 +133,8 @@ class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the first offsets of partitions that a batch has for the first time."""
         if not new:
             return {}
-        found = self._call(lambda offsets: offsets.at(dict.fromkeys(new, EARLIEST)))
+        # Spark plans a batch of its checkpoint again, and a topic may be deleted since.
+        found = self._call(lambda offsets: offsets.at(dict.fromkeys(new, EARLIEST), skip_deleted=True))
         if missing := new - found.keys():
             data_loss(self._options, f"new partitions {named_partitions(missing)} do not exist any more")
         if late := [each for each, offset in found.items() if offset > 0]:
