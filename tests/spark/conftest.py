@@ -34,9 +34,8 @@ def spark() -> Iterator[SparkSession]:
     settings = {
         "spark.jars": f"{connector_jars()},{delta_jars()}",
         "spark.sql.shuffle.partitions": "2",
-        # The tables are so small that compiling a plan or an expression takes longer than interpreting it.
+        # The tables are so small that compiling a plan takes longer than interpreting it.
         "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.ansi.enabled": "true",
     }
     session = local_session("tests", cores=2, settings=session_settings(settings, is_local=True))
