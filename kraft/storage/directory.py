@@ -174,7 +174,8 @@ class LogDirectory:
         """Rename the directory of a closed log, or of a copy of it, so that it no longer counts as a partition. Return
         its new path.
 
-        ``reason`` is ``delete``, or ``stray`` for a log that the metadata does not contain. Raises OSError.
+        ``reason`` is ``delete``, or ``stray`` for a log that the metadata does not contain, and for the incomplete copy
+        of a log that is gone. Raises OSError.
         """
         copied = _RETIRED.fullmatch(name)
         topic, _, partition = (name if copied is None else copied[1]).rpartition("-")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from kraft.api import share_fetch
 from kraft.broker.share.partition import SharePartition
 from kraft.coordinator.share.state import SharePartitionKey
 from kraft.wire.errors import ErrorCode
-from tests.api.shares import GROUP, RELEASE, Member, ShareBroker, acquired_in, partition_in, share_broker
+from tests.api.shares import GROUP, RELEASE, ShareBroker, acquired_in, partition_in, share_broker
 from tests.support.held import TOPIC_ID
 from tests.support.steps import steps_of_this_task
 
@@ -192,13 +194,7 @@ class TestManyPartitions:
     ) -> None:
         """It may be one of the partition at which the fetch looked before."""
         monkeypatch.setattr(share_fetch, "_SLICE_BATCHES", 1)
-        async with share_broker(tmp_path, partitions=5) as desk, trio.open_nursery() as nursery:
-            await desk.initialize(partitions=5)
-            member = desk.member("m")
-            await member.fetch(*range(5))
-            looks.clear()
-            found: list[Any] = []
-            nursery.start_soon(_fetch_into, found, member)
+        async with fetching_five(tmp_path, looks) as (desk, found):
             while len(looks) < 2:
                 await trio.lowlevel.checkpoint()
             (index,) = (index for index in range(5) if _partition(desk, index) is looks[0])
@@ -211,13 +207,7 @@ class TestManyPartitions:
         self, tmp_path: Path, autojump_clock: object, monkeypatch: pytest.MonkeyPatch, looks: list[SharePartition]
     ) -> None:
         monkeypatch.setattr(share_fetch, "_SLICE_BATCHES", 1)
-        async with share_broker(tmp_path, partitions=5) as desk, trio.open_nursery() as nursery:
-            await desk.initialize(partitions=5)
-            member = desk.member("m")
-            await member.fetch(*range(5))
-            looks.clear()
-            found: list[Any] = []
-            nursery.start_soon(_fetch_into, found, member)
+        async with fetching_five(tmp_path, looks) as (desk, found):
             while not looks:
                 await trio.lowlevel.checkpoint()
             await desk.change_leader(2)
@@ -226,8 +216,21 @@ class TestManyPartitions:
             assert partition_in(response, 0).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-async def _fetch_into(found: list[Any], member: Member) -> None:
-    found.append(await member.fetch(max_wait_ms=20_000))
+@asynccontextmanager
+async def fetching_five(path: Path, looks: list[SharePartition]) -> AsyncIterator[tuple[ShareBroker, list[Any]]]:
+    """A member of a session with five empty partitions begins to look at them. The list gets the response."""
+    async with share_broker(path, partitions=5) as desk, trio.open_nursery() as nursery:
+        await desk.initialize(partitions=5)
+        member = desk.member("m")
+        await member.fetch(*range(5))
+        looks.clear()
+        found: list[Any] = []
+
+        async def fetch() -> None:
+            found.append(await member.fetch(max_wait_ms=20_000))
+
+        nursery.start_soon(fetch)
+        yield desk, found
 
 
 def _partition(desk: ShareBroker, index: int) -> SharePartition:
