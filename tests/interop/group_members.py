@@ -5,7 +5,8 @@ One thread drives all members, so it knows which commits and acknowledgements we
 
 from __future__ import annotations
 
-from collections import defaultdict
+import logging
+from collections import defaultdict, deque
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +19,8 @@ from tests.support.writer import CLIENT
 POLL_S = 0.05
 MOST_RECORDS = 100
 COMMIT_EVERY = 10
+SHOWN_LINES = 600
+"""Of a member's log, after a record that must not come next."""
 RELEASE_EVERY = 7
 """Of the offsets, every seventh one is released at its first delivery."""
 REFUSED = (
@@ -65,6 +68,22 @@ class Positions:
         self._allowed[partition] = self.allowed(partition) | {position}
 
 
+class _Lines(logging.Handler):
+    def __init__(self, lines: deque[str]) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.append(f"{datetime.now(tz=UTC).time().isoformat('milliseconds')} {record.getMessage()}")
+
+
+def _logger(lines: deque[str]) -> logging.Logger:
+    """A logger for librdkafka, of ``lines`` alone."""
+    logger = logging.Logger("librdkafka")
+    logger.addHandler(_Lines(lines))
+    return logger
+
+
 class Reader:
     """A member with the classic or the consumer protocol. It commits now and then, and when it gives partitions up."""
 
@@ -76,8 +95,12 @@ class Reader:
             # stored with the next generation. The rebalance waits as long for it.
             "session.timeout.ms": 6_000,
         }
+        self._log: deque[str] = deque(maxlen=SHOWN_LINES)
         self._settings: dict[str, Any] = {
             **CLIENT,
+            "debug": "cgrp,topic",
+            "log_level": "7",
+            "logger": _logger(self._log),
             "bootstrap.servers": servers,
             "group.id": group,
             "group.protocol": protocol,
@@ -122,7 +145,9 @@ class Reader:
 
     def _read(self, partition: int, offset: int) -> None:
         expected = {self._next[partition]} if partition in self._next else self._shared.allowed(partition)
-        assert offset in expected, f"read offset {offset} of partition {partition}, not one of {expected}"
+        if offset not in expected:
+            log = "\n".join(self._log)
+            raise AssertionError(f"read offset {offset} of partition {partition}, not one of {expected}\n{log}")
         self._next[partition] = offset + 1
         self._shared.read[partition] = max(self._shared.read.get(partition, 0), offset + 1)
         self._uncommitted += 1
