@@ -34,7 +34,7 @@ QUEUED_CHUNKS = 64
 """Of one direction of one connection; then its sender waits."""
 STOP_TIMEOUT_S = 10.0
 DONE = b"done\n"
-"""The answer to an order, and the line of the proxies that they listen."""
+"""The response to each request; also printed once the proxies listen."""
 _SOCK_DIAG, _BY_FAMILY, _REQUEST, _ANY = 4, 20, 1, 2**32 - 1
 """NETLINK_SOCK_DIAG, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST; every state, and every cookie."""
 _HEADER_BYTES = 16
@@ -170,12 +170,12 @@ class Links:
 
     ports: dict[int, int]
     """The port of the proxy by the port behind it."""
-    _orders: IO[bytes]
-    _answers: IO[bytes]
+    _requests: IO[bytes]
+    _responses: IO[bytes]
 
     def belongs_to(self, node_id: int, pid: int) -> None:
         """This process is this node from now on."""
-        self._order("belongs_to", node_id, pid)
+        self._request("belongs_to", node_id, pid)
 
     def cut(self, one: int, others: Iterable[int]) -> None:
         """Both ways."""
@@ -185,21 +185,21 @@ class Links:
 
     def cut_one_way(self, source: int, target: int) -> None:
         """Cut ``source`` to ``target``, on connections of both."""
-        self._order("cut", source, target)
+        self._request("cut", source, target)
 
     def delay(self, source: int, target: int, delay_s: float) -> None:
-        self._order("delay", source, target, delay_s)
+        self._request("delay", source, target, delay_s)
 
     def heal(self) -> None:
         """Every link is whole again, and without delay."""
-        self._order("heal")
+        self._request("heal")
 
-    def _order(self, name: str, *values: float) -> None:
-        self._orders.write(json.dumps([name, *values]).encode() + b"\n")
-        self.await_answer()
+    def _request(self, name: str, *values: float) -> None:
+        self._requests.write(json.dumps([name, *values]).encode() + b"\n")
+        self.await_response()
 
-    def await_answer(self) -> None:
-        assert self._answers.readline() == DONE, "the proxies have ended; their output says why"
+    def await_response(self) -> None:
+        assert self._responses.readline() == DONE, "the proxies have ended; their standard error says why"
 
 
 @contextlib.contextmanager
@@ -218,7 +218,7 @@ def running_links(doors: Sequence[Door]) -> Iterator[Links]:
         assert process.stdout is not None
         links = Links({door.behind: door.port for door in doors}, process.stdin, process.stdout)
         try:
-            links.await_answer()
+            links.await_response()
             yield links
             process.stdin.close()
             assert process.wait(STOP_TIMEOUT_S) == 0
@@ -227,9 +227,9 @@ def running_links(doors: Sequence[Door]) -> Iterator[Links]:
 
 
 async def _serve(doors: Iterable[Door]) -> None:
-    """Serve until the end of stdin, and obey the lines of it: the name of a change of the network, and its values."""
+    """Serve until standard input ends. Each of its lines is a request: a method of the network, and its arguments."""
     network = Network()
-    async with trio.open_nursery() as nursery, trio.lowlevel.FdStream(os.dup(0)) as orders:
+    async with trio.open_nursery() as nursery, trio.lowlevel.FdStream(os.dup(0)) as requests:
         for door in doors:
             (listener,) = await trio.open_tcp_listeners(door.port, host="127.0.0.1")
 
@@ -240,7 +240,7 @@ async def _serve(doors: Iterable[Door]) -> None:
             nursery.start_soon(trio.serve_listeners, handle, [listener])
         os.write(1, DONE)
         rest = b""
-        async for chunk in orders:
+        async for chunk in requests:
             *lines, rest = (rest + chunk).split(b"\n")
             for name, *values in map(json.loads, lines):
                 getattr(network, name)(*values)
