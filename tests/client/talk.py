@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import attrs
@@ -97,18 +98,23 @@ async def relayed_node() -> AsyncIterator[tuple[Relay, str]]:
 
 
 async def lead_a_topic(brokers: TrioCluster, partitions: int = 1) -> int:
-    """Create the topic with a replica on every broker. Return the leader of its partition 0."""
+    """Create the topic with a replica on every broker. Return the leader of its partition 0 once every broker has the
+    leaders in its metadata.
+    """
     wanted = CreatableTopic(name=TOPIC, num_partitions=partitions, replication_factor=len(brokers.members))
     async with open_cluster(servers_of(brokers)) as cluster:
         await eventually_async(lambda: is_created(cluster, wanted))
+    for member in brokers.members.values():
+        async with open_cluster(f"127.0.0.1:{member.port}") as cluster:
+            leader = await eventually_async(partial(leader_of, cluster, partitions))
+    return leader
 
-        async def leader() -> int:
-            """0, which is no broker, as long as none is known."""
-            (topic,) = (await cluster.metadata([TOPIC])).topics
-            led = {each.partition_index: each.leader_id for each in topic.partitions if each.leader_id > 0}
-            return led[0] if len(led) == partitions else 0
 
-        return await eventually_async(leader)
+async def leader_of(cluster: Cluster, partitions: int) -> int:
+    """The leader of the topic's partition 0; 0, which is no broker, as long as a partition has none."""
+    (topic,) = (await cluster.metadata([TOPIC])).topics
+    led = {each.partition_index: each.leader_id for each in topic.partitions if each.leader_id > 0}
+    return led[0] if len(led) == partitions else 0
 
 
 async def is_created(cluster: Cluster, wanted: CreatableTopic) -> bool:
