@@ -321,14 +321,14 @@ def test_a_controllers_port_given_for_a_brokers(tmp_path_factory: pytest.TempPat
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["topics", "list"], "standard output: No space left on device"),
+        (["cluster", "cluster-id"], "standard output: No space left on device"),
         (["topics", "describe", "\udcff"], r"b'\xff' is not UTF-8"),
         (["dump-log", "--files", "no-such.log"], "no-such.log: No such file or directory"),
         (["topics", "list", "--all"], "No such option '--all'. See kraft topics list --help."),
     ],
 )
 def test_a_failure_is_never_a_traceback(cluster: str, arguments: list[str], why: str) -> None:
-    server = ["-b", cluster] if arguments[0] == "topics" else []
+    server = ["-b", cluster] if arguments[0] in ("topics", "cluster") else []
     command = [sys.executable, "-m", "kraft", *arguments, *server]
     with open("/dev/full", "wb") as full:
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
